@@ -1,0 +1,2 @@
+//! What continuous integration runs.
+fn main() {}
