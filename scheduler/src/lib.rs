@@ -10,5 +10,6 @@ pub mod queue;
 pub mod request;
 pub mod room;
 pub mod scheduler;
+pub mod sim;
 pub mod stats;
 pub mod time;
