@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::caller::{Caller, RequestKey};
 use crate::device::Device;
 use crate::errno::Errno;
-use crate::protocol::question::{self as q, Question, valid};
 use crate::protocol::Opcode;
+use crate::protocol::question::{self as q, Question, valid};
 use crate::reply::{Answer, DataReply, DirectoryReply, Form, Reply, XattrReply};
 use crate::store::{
     Changes, CopyRange, HandleId, Lock, LockKind, LockOwner, LockRequest, NewNode, NodeId, ReadAt,

@@ -74,11 +74,8 @@ impl Device {
     }
 
     fn send(&self, unique: u64, error: i32, length: usize, fixed: &[u8], tail: &[IoSlice<'_>]) {
-        let header = answer::Header {
-            length: (size_of::<answer::Header>() + length) as u32,
-            error,
-            unique,
-        };
+        let header =
+            answer::Header { length: (size_of::<answer::Header>() + length) as u32, error, unique };
         let result = match tail {
             [] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed)]),
             [one] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed), *one]),

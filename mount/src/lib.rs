@@ -6,6 +6,7 @@
 //! `fuser` mounts, negotiates the connection and carries notifications; the conversation itself is
 //! read and answered here ([`session`] says why).
 
+mod attach;
 pub mod cache;
 pub mod caller;
 mod conversation;

@@ -9,7 +9,9 @@ use crate::cache::Cache;
 use crate::device::{Connection, Device};
 use crate::errno::Errno;
 use crate::protocol::answer::{self, RawDirent};
-use crate::store::{Attr, Controlled, Created, Entry, Lock, Opened, OpenedDirectory, Statfs, Timestamp};
+use crate::store::{
+    Attr, Controlled, Created, Entry, Lock, Opened, OpenedDirectory, Statfs, Timestamp,
+};
 
 /// A request that waits for its answer. Dropped without one it answers `EIO`, so that no caller
 /// waits for ever.
@@ -138,8 +140,7 @@ answer!(Opened, |opened, pending, _form| {
 });
 answer!(OpenedDirectory, |opened, pending, _form| {
     let exclusive = pending.device.connection.cache == Cache::Exclusive;
-    let flags =
-        if exclusive { answer::OPEN_CACHE_DIR | answer::OPEN_KEEP_CACHE } else { 0 };
+    let flags = if exclusive { answer::OPEN_CACHE_DIR | answer::OPEN_KEEP_CACHE } else { 0 };
     let raw = answer::RawOpen { handle: opened.handle.0, flags, backing: 0 };
     pending.answer(raw.as_bytes(), &[]);
 });
@@ -170,8 +171,7 @@ answer!(Statfs, |statfs, pending, _form| {
 });
 answer!(Lock, |lock, pending, _form| pending.answer(answer::RawLock::new(&lock).as_bytes(), &[]));
 answer!(Controlled, |controlled, pending, _form| {
-    let raw =
-        answer::RawIoctl { result: controlled.result, flags: 0, in_iovs: 0, out_iovs: 0 };
+    let raw = answer::RawIoctl { result: controlled.result, flags: 0, in_iovs: 0, out_iovs: 0 };
     pending.answer(raw.as_bytes(), &[IoSlice::new(&controlled.data)]);
 });
 

@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-use fuser::{Config, MountOption, SessionACL};
-
+use crate::attach::attach;
 use crate::cache::Cache;
 use crate::conversation;
 use crate::device::{Buffer, Connection, Device};
@@ -45,6 +44,24 @@ pub struct Options {
     pub threads: usize,
 }
 
+impl Options {
+    /// Mount `source`, whatever that is, with the defaults.
+    pub fn new(mountpoint: PathBuf, source: String) -> Options {
+        Options {
+            mountpoint,
+            source,
+            cache: Cache::default(),
+            allow_other: false,
+            read_only: false,
+            suid: false,
+            dev: false,
+            extra: Vec::new(),
+            max_write: 1 << 20,
+            threads: 32,
+        }
+    }
+}
+
 /// A mounted tree.
 #[derive(Debug)]
 pub struct Session {
@@ -56,7 +73,7 @@ impl Session {
     /// Mount, and begin to serve.
     pub fn mount(store: Arc<dyn Store>, options: &Options) -> io::Result<Session> {
         let (negotiation, terms) = Negotiation::new(options.cache, options.max_write);
-        let fuser = fuser::Session::new(negotiation, &options.mountpoint, &config(options))?;
+        let fuser = attach(options, negotiation)?;
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Arc::new(Connection::new(options.cache));
         let device = Device::new(fuser.as_fd().try_clone_to_owned()?, connection);
@@ -77,25 +94,6 @@ impl Session {
         self.crew.wait();
         drop(self.fuser);
     }
-}
-
-fn config(options: &Options) -> Config {
-    let mut config = Config::default();
-    let mut list = vec![
-        MountOption::FSName(options.source.replace(',', "\\,")),
-        MountOption::Subtype("iofwd".into()),
-        if options.read_only { MountOption::RO } else { MountOption::RW },
-        if options.suid { MountOption::Suid } else { MountOption::NoSuid },
-        if options.dev { MountOption::Dev } else { MountOption::NoDev },
-    ];
-    // Where names are cached nobody but the kernel can check permissions on the way.
-    if options.cache == Cache::Exclusive {
-        list.push(MountOption::DefaultPermissions);
-    }
-    list.extend(options.extra.iter().cloned().map(MountOption::CUSTOM));
-    config.mount_options = list;
-    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
-    config
 }
 
 /// The threads that serve. There is always one that listens; another joins when all are busy, and

@@ -270,13 +270,7 @@ pub trait Store: Send + Sync + 'static {
     /// The kernel gives up so many of its references. Not answered.
     fn forget(&self, node: NodeId, references: u64);
     /// Read attributes, through the handle where there is one.
-    fn getattr(
-        &self,
-        caller: &Caller,
-        node: NodeId,
-        handle: Option<HandleId>,
-        reply: Reply<Attr>,
-    );
+    fn getattr(&self, caller: &Caller, node: NodeId, handle: Option<HandleId>, reply: Reply<Attr>);
     /// Change attributes.
     fn setattr(&self, caller: &Caller, node: NodeId, changes: &Changes, reply: Reply<Attr>);
     /// Read the target of a symbolic link.

@@ -88,7 +88,8 @@ impl Engine {
         let Some(first) = stretches.next() else { return reply.data(&[]) };
         let asked = Asked { caller, open: &open, operation: Operation::Read };
         if stretches.next().is_some() {
-            let whole = Whole::new(WholeAnswer::Read(reply), self.core.layout.split(extent).count());
+            let whole =
+                Whole::new(WholeAnswer::Read(reply), self.core.layout.split(extent).count());
             return self.submit_parts(&asked, extent, &whole, &|_| Payload::None);
         }
         self.read_one(&asked, &first, reply);
@@ -285,7 +286,9 @@ impl Core {
                     make = None;
                 }
                 Decision::Issue(batch) => {
-                    if let Some(make) = make.take_if(|_| batch.requests().iter().any(|r| r.id == id)) {
+                    if let Some(make) =
+                        make.take_if(|_| batch.requests().iter().any(|r| r.id == id))
+                    {
                         state.queued.insert(id, make());
                     }
                     tasks.push(state.take(batch));

@@ -202,10 +202,8 @@ impl Locks {
         let mut patience = PATIENCE_LEAST;
         let mut waiting = self.waiting();
         while waiting.queue.is_empty() {
-            let (guard, timeout) = self
-                .changed
-                .wait_timeout(waiting, UNUSED)
-                .unwrap_or_else(PoisonError::into_inner);
+            let (guard, timeout) =
+                self.changed.wait_timeout(waiting, UNUSED).unwrap_or_else(PoisonError::into_inner);
             waiting = guard;
             if timeout.timed_out() {
                 return;

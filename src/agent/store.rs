@@ -262,9 +262,11 @@ impl Store for Agent {
         reply: Reply<Entry>,
     ) {
         let node = self.nodes.get(node);
-        reply.send(node.and_then(|node| {
-            self.make(caller, parent, |parent| parent.link(&node.inode, name))
-        }));
+        reply.send(
+            node.and_then(|node| {
+                self.make(caller, parent, |parent| parent.link(&node.inode, name))
+            }),
+        );
     }
 
     fn open(&self, caller: &Caller, node: NodeId, flags: i32, reply: Reply<Opened>) {
@@ -310,8 +312,8 @@ impl Store for Agent {
             Err(errno) => return reply.send(Err(errno)),
         };
         open.written.store(true, Ordering::Relaxed);
-        let identity = (Identity::can_be_assumed() && !at.late)
-            .then(|| self.callers.identity(caller));
+        let identity =
+            (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
         self.engine.write(caller, identity, open, &at, data, reply);
     }
 
@@ -349,7 +351,8 @@ impl Store for Agent {
     }
 
     fn opendir(&self, caller: &Caller, node: NodeId, flags: i32, reply: Reply<OpenedDirectory>) {
-        let opened = self.node_as(caller, node).and_then(|node| Directory::open(&node.inode, flags));
+        let opened =
+            self.node_as(caller, node).and_then(|node| Directory::open(&node.inode, flags));
         reply.send(opened.map(|directory| OpenedDirectory {
             handle: self.directories.insert(directory.into()),
         }));

@@ -53,7 +53,8 @@ impl Tree {
     /// Write everything that was written to the file systems of these nodes to their devices.
     pub fn sync(&self, others: &[Arc<Inode>]) -> Result<(), Errno> {
         for inode in std::iter::once(&self.root).chain(others) {
-            let fd: OwnedFd = system::reopen(&*inode.descriptor()?, libc::O_RDONLY | libc::O_NONBLOCK)?;
+            let fd: OwnedFd =
+                system::reopen(&*inode.descriptor()?, libc::O_RDONLY | libc::O_NONBLOCK)?;
             system::syncfs(&fd)?;
         }
         Ok(())

@@ -67,7 +67,10 @@ impl EngineSettings {
     }
 
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
-        policy::by_name(&self.policy, &Setup::new(self.servers)).map_err(|error| error.to_string())
+        policy::by_name(&self.policy, &Setup::new(self.servers)).ok_or_else(|| {
+            let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
+            format!("no policy '{}': choose one of {}", self.policy, names.join(", "))
+        })
     }
 }
 

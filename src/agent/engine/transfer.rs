@@ -69,10 +69,14 @@ fn read(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
         buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
     let (first, piece) = &run[0];
     let result = piece.file.file.read(&mut slices, first.extent.offset);
-    share(run, result).into_iter().zip(buffers).map(|(share, mut buffer)| {
-        buffer.truncate(share?);
-        Ok(Done::Read(buffer))
-    }).collect()
+    share(run, result)
+        .into_iter()
+        .zip(buffers)
+        .map(|(share, mut buffer)| {
+            buffer.truncate(share?);
+            Ok(Done::Read(buffer))
+        })
+        .collect()
 }
 
 fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {

@@ -54,7 +54,10 @@ mod tests {
         ranges.set(lock(0, 99, LockKind::Write));
         ranges.set(lock(40, 59, LockKind::Unlock));
         assert!(ranges.conflict(&lock(40, 59, LockKind::Write)).is_none());
-        assert_eq!(ranges.conflict(&lock(0, 200, LockKind::Read)), Some(lock(0, 39, LockKind::Write)));
+        assert_eq!(
+            ranges.conflict(&lock(0, 200, LockKind::Read)),
+            Some(lock(0, 39, LockKind::Write))
+        );
         assert_eq!(ranges.conflict(&lock(60, 60, LockKind::Read)).map(|found| found.end), Some(99));
         ranges.set(lock(0, u64::MAX, LockKind::Unlock));
         assert!(ranges.is_empty());

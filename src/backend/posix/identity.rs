@@ -94,7 +94,11 @@ fn limit_resources(limit: bool) {
         return;
     }
     let bit = 1 << CAP_SYS_RESOURCE;
-    let wanted = if limit { sets[0].effective & !bit } else { sets[0].effective | (sets[0].permitted & bit) };
+    let wanted = if limit {
+        sets[0].effective & !bit
+    } else {
+        sets[0].effective | (sets[0].permitted & bit)
+    };
     if wanted != sets[0].effective {
         sets[0].effective = wanted;
         // SAFETY: as above.
@@ -153,8 +157,11 @@ mod tests {
             std::fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o640))
                 .unwrap();
             std::os::unix::fs::chown(&secret, Some(0), Some(4242)).unwrap();
-            std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-                .unwrap();
+            std::fs::set_permissions(
+                dir.path(),
+                std::os::unix::fs::PermissionsExt::from_mode(0o755),
+            )
+            .unwrap();
             Identity::new(1234, 1234, Arc::from([])).assume();
             assert!(std::fs::read(&secret).is_err(), "neither owner nor group");
             Identity::new(1234, 1234, Arc::from([7, 4242])).assume();

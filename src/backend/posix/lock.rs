@@ -30,15 +30,16 @@ impl RangeLocks {
             .or_else(|_| system::reopen(&*named, libc::O_RDONLY | libc::O_NONBLOCK))
             .or_else(|_| system::reopen(&*named, libc::O_WRONLY | libc::O_NONBLOCK))
             // Permissions changed since: share the description of the caller's own file.
-            .or_else(|_| std::os::fd::AsFd::as_fd(file).try_clone_to_owned().map_err(Errno::from))?;
+            .or_else(|_| {
+                std::os::fd::AsFd::as_fd(file).try_clone_to_owned().map_err(Errno::from)
+            })?;
         Ok(RangeLocks { fd })
     }
 
     /// Take or release a range; `EAGAIN` if somebody else is in the way.
     pub fn set(&self, lock: &Lock) -> Result<(), Errno> {
-        system::ofd_lock(&self.fd, libc::F_OFD_SETLK, &mut raw(lock)).map_err(|errno| {
-            if errno.raw() == libc::EACCES { Errno::EAGAIN } else { errno }
-        })
+        system::ofd_lock(&self.fd, libc::F_OFD_SETLK, &mut raw(lock))
+            .map_err(|errno| if errno.raw() == libc::EACCES { Errno::EAGAIN } else { errno })
     }
 
     /// The first lock in the way of this one; of kind `Unlock` if there is none.

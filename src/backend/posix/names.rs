@@ -67,10 +67,8 @@ impl Inode {
         let name = system::component(name)?;
         identity::set_umask(new.umask);
         // The kernel packs the number as it did for 32 bits; the C library expects its own form.
-        let (major, minor) = (
-            (new.device & 0xfff00) >> 8,
-            (new.device & 0xff) | ((new.device >> 12) & 0xfff00),
-        );
+        let (major, minor) =
+            ((new.device & 0xfff00) >> 8, (new.device & 0xff) | ((new.device >> 12) & 0xfff00));
         let device = libc::makedev(major, minor);
         system::mknodat(&*self.descriptor()?, &name, new.mode, device)?;
         self.find(name)

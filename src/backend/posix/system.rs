@@ -54,7 +54,12 @@ pub(super) fn open_directory_path(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// Open a name in a directory. Symbolic links are never followed.
-pub(super) fn openat(dir: &impl AsFd, name: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
+pub(super) fn openat(
+    dir: &impl AsFd,
+    name: &CStr,
+    flags: i32,
+    mode: u32,
+) -> Result<OwnedFd, Errno> {
     let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: the descriptor is open and the name is a valid C string.
     owned(unsafe { libc::openat(dir.as_fd().as_raw_fd(), name.as_ptr(), flags, mode) })
@@ -115,9 +120,8 @@ pub(super) fn linkat(fd: &impl AsFd, dir: &impl AsFd, name: &CStr) -> Result<(),
     let dir = dir.as_fd().as_raw_fd();
     let flags = libc::AT_SYMLINK_FOLLOW;
     // SAFETY: the descriptor is open and both are valid C strings.
-    let result = unsafe {
-        libc::linkat(libc::AT_FDCWD, source.as_ptr(), dir, name.as_ptr(), flags)
-    };
+    let result =
+        unsafe { libc::linkat(libc::AT_FDCWD, source.as_ptr(), dir, name.as_ptr(), flags) };
     check(result).map(drop)
 }
 
@@ -129,14 +133,7 @@ pub(super) fn renameat2(
     let (from_dir, to_dir) = (from.0.as_fd().as_raw_fd(), to.0.as_fd().as_raw_fd());
     // SAFETY: the descriptors are open and both names are valid C strings.
     let result = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            from_dir,
-            from.1.as_ptr(),
-            to_dir,
-            to.1.as_ptr(),
-            flags,
-        )
+        libc::syscall(libc::SYS_renameat2, from_dir, from.1.as_ptr(), to_dir, to.1.as_ptr(), flags)
     };
     check(result as i32).map(drop)
 }
@@ -146,9 +143,8 @@ pub(super) fn readlink(fd: &impl AsFd) -> Result<Vec<u8>, Errno> {
     let mut target = vec![0u8; libc::PATH_MAX as usize];
     let fd = fd.as_fd().as_raw_fd();
     // SAFETY: the buffer is as long as said; the empty name means the descriptor itself.
-    let result = unsafe {
-        libc::readlinkat(fd, c"".as_ptr(), target.as_mut_ptr().cast(), target.len())
-    };
+    let result =
+        unsafe { libc::readlinkat(fd, c"".as_ptr(), target.as_mut_ptr().cast(), target.len()) };
     target.truncate(check_size(result)?);
     Ok(target)
 }
@@ -179,8 +175,7 @@ pub(super) fn ftruncate(fd: &impl AsFd, size: i64) -> Result<(), Errno> {
 pub(super) fn utimens(fd: &impl AsFd, times: &[libc::timespec; 2]) -> Result<(), Errno> {
     let raw = fd.as_fd().as_raw_fd();
     // SAFETY: two time stamps, and the empty name means the descriptor itself.
-    let result =
-        unsafe { libc::utimensat(raw, c"".as_ptr(), times.as_ptr(), libc::AT_EMPTY_PATH) };
+    let result = unsafe { libc::utimensat(raw, c"".as_ptr(), times.as_ptr(), libc::AT_EMPTY_PATH) };
     match check(result) {
         // Kernels before 5.8 know the empty name elsewhere but not here.
         Err(errno) if errno == Errno::EINVAL => {
@@ -198,8 +193,7 @@ pub(super) fn access(fd: &impl AsFd, mask: i32) -> Result<(), Errno> {
     let flags = libc::AT_EACCESS | libc::AT_EMPTY_PATH;
     let raw = fd.as_fd().as_raw_fd();
     // SAFETY: the empty name means the descriptor itself.
-    let result =
-        unsafe { libc::syscall(libc::SYS_faccessat2, raw, c"".as_ptr(), mask, flags) };
+    let result = unsafe { libc::syscall(libc::SYS_faccessat2, raw, c"".as_ptr(), mask, flags) };
     check(result as i32).map(drop)
 }
 
@@ -211,12 +205,7 @@ pub(super) fn statvfs(fd: &impl AsFd) -> Result<libc::statvfs, Errno> {
     Ok(unsafe { out.assume_init() })
 }
 
-pub(super) fn setxattr(
-    fd: &impl AsFd,
-    name: &CStr,
-    value: &[u8],
-    flags: i32,
-) -> Result<(), Errno> {
+pub(super) fn setxattr(fd: &impl AsFd, name: &CStr, value: &[u8], flags: i32) -> Result<(), Errno> {
     let path = magic_path(fd);
     let (data, length) = (value.as_ptr().cast(), value.len());
     // SAFETY: valid C strings, and a value as long as said.
@@ -326,7 +315,9 @@ pub(super) fn copy_file_range(
     let (mut from, mut to) = (source.1, target.1);
     let (source, target) = (source.0.as_fd().as_raw_fd(), target.0.as_fd().as_raw_fd());
     // SAFETY: both descriptors are open and both offsets outlive the call.
-    check_size(unsafe { libc::copy_file_range(source, &raw mut from, target, &raw mut to, length, 0) })
+    check_size(unsafe {
+        libc::copy_file_range(source, &raw mut from, target, &raw mut to, length, 0)
+    })
 }
 
 /// Read entries of a directory as the kernel lays them.
@@ -391,7 +382,8 @@ pub(super) fn name_to_handle(fd: &impl AsFd) -> Result<FileHandle, Errno> {
 
 /// Find an inode again, on the file system of `mount`; only a privileged process may.
 pub(super) fn open_by_handle(mount: &impl AsFd, handle: &FileHandle) -> Result<OwnedFd, Errno> {
-    let mut raw = RawHandle { length: handle.bytes.len() as u32, kind: handle.kind, bytes: [0; 128] };
+    let mut raw =
+        RawHandle { length: handle.bytes.len() as u32, kind: handle.kind, bytes: [0; 128] };
     raw.bytes[..handle.bytes.len()].copy_from_slice(&handle.bytes);
     let number = mount.as_fd().as_raw_fd();
     let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
