@@ -42,7 +42,7 @@ impl Process {
     /// The next request of the process; `None` if it has made all of them.
     pub(super) fn next(&mut self, application: &Application) -> Option<(FileId, Extent)> {
         let job = &application.job;
-        if self.round == job.rounds() {
+        if self.is_done(application) {
             return None;
         }
         let (file, extent) = job.access(self.rank, self.round, &mut self.random);
@@ -50,6 +50,11 @@ impl Process {
         self.file = FileId(application.first_file + file);
         self.extent = extent;
         Some((self.file, extent))
+    }
+
+    /// Whether it has made all its requests.
+    pub(super) const fn is_done(&self, application: &Application) -> bool {
+        self.round == application.job.rounds()
     }
 
     /// When the process starts: a random moment of the stagger.

@@ -18,12 +18,8 @@ impl World<'_> {
     /// A process issues its next request, or has none left.
     pub(super) fn issue(&mut self, index: u32) {
         let process = &mut self.processes[index as usize];
-        let application = &mut self.applications[process.job as usize];
-        let Some((file, extent)) = process.next(application) else {
-            application.finished(self.now);
-            self.unfinished -= 1;
-            return;
-        };
+        let application = &self.applications[process.job as usize];
+        let Some((file, extent)) = process.next(application) else { return self.finish(index) };
         process.asked = self.now;
         self.seen.sizes.leaving_clients.add(extent.length);
         if self.agents.is_empty() {
@@ -49,8 +45,15 @@ impl World<'_> {
         application.answered(process.extent.length);
         match application.job.think {
             Span::ZERO => self.issue(index),
+            _ if process.is_done(application) => self.finish(index),
             think => self.events.push(self.now + think, Event::Issue(index)),
         }
+    }
+
+    fn finish(&mut self, index: u32) {
+        let job = self.processes[index as usize].job;
+        self.applications[job as usize].finished(self.now);
+        self.unfinished -= 1;
     }
 
     /// Sends a request to the servers that hold its bytes, one message to each.
