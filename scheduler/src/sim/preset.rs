@@ -1,7 +1,7 @@
 //! Platforms that were published, to compare with.
 //!
-//! The one here is that of the TWINS thesis (J. L. Bez, "Evaluating I/O scheduling techniques at the
-//! forwarding layer and coordinating data server accesses", 2016; PDP 2017): 128 processes on 32 client
+//! The one here is that of the TWINS thesis (J. L. Bez, "Evaluating I/O Scheduling Techniques at the
+//! Forwarding Layer and Coordinating Data Server Accesses", UFRGS 2016): 128 processes on 32 client
 //! nodes, up to 8 I/O nodes, 4 PVFS servers with one disk each, 10 Gbit/s Ethernet, stripes of 64 KiB.
 //!
 //! # Calibration

@@ -101,7 +101,7 @@ impl Platform {
 /// The forwarding layer: agents that all run the same policy.
 #[derive(Clone)]
 pub struct Forwarding {
-    /// Number of agents. Compute nodes are divided among them evenly.
+    /// Number of agents. The compute nodes of each job are divided among them evenly.
     pub agents: u32,
     /// Makes the policy of one agent.
     pub policy: MakePolicy,

@@ -41,7 +41,7 @@ impl World<'_> {
     /// A request has reached its agent.
     pub(super) fn arrive(&mut self, index: u32) {
         let process = &self.processes[index as usize];
-        let (file, extent, agent) = (process.file, process.extent, self.agent_of(process.node));
+        let (file, extent, agent) = (process.file, process.extent, process.agent as usize);
         self.split(file, extent);
         self.processes[index as usize].pending = self.pieces.len() as u32;
         for at in 0..self.pieces.len() {

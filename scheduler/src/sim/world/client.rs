@@ -30,9 +30,8 @@ impl World<'_> {
             Operation::Read => 0,
             Operation::Write => extent.length,
         };
-        let node = process.node;
-        let agent = self.agent_of(node);
-        let (from, to) = (&mut self.nodes[node as usize], &mut self.agents[agent].front);
+        let from = &mut self.nodes[process.node as usize];
+        let to = &mut self.agents[process.agent as usize].front;
         let at = self.scenario.platform.front.send(self.now, from, to, payload);
         self.events.push(at, Event::Arrive(index));
     }
@@ -102,10 +101,5 @@ impl World<'_> {
         pieces.extend(self.layout(file).split(extent));
         pieces.sort_unstable_by_key(|piece| (piece.server, piece.local));
         self.pieces = pieces;
-    }
-
-    /// The agent that a compute node talks to: neighbouring nodes share one.
-    pub(super) fn agent_of(&self, node: u32) -> usize {
-        node as usize * self.agents.len() / self.nodes.len()
     }
 }
