@@ -1,6 +1,7 @@
 //! The clients' side: processes ask, wait and ask again.
 
 use super::World;
+use crate::layout::Piece;
 use crate::request::{Extent, FileId, Operation, ServerId};
 use crate::sim::event::Event;
 use crate::sim::load::Load;
@@ -94,12 +95,15 @@ impl World<'_> {
         self.send(load);
     }
 
-    /// Splits a range into pieces, those of one server together.
+    /// Splits a range into pieces, those of one server together. The first unit of each file is one
+    /// server further on than that of the file before it.
     pub(super) fn split(&mut self, file: FileId, extent: Extent) {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.clear();
-        pieces.extend(self.layout(file).split(extent));
-        pieces.sort_unstable_by_key(|piece| (piece.server, piece.local));
-        self.pieces = pieces;
+        let servers = u64::from(self.scenario.platform.servers);
+        let turned = |ServerId(server)| ServerId(((file.0 + u64::from(server)) % servers) as u32);
+        self.pieces.clear();
+        for piece in self.layout.split(extent) {
+            self.pieces.push(Piece { server: piece.server.map(turned), ..piece });
+        }
+        self.pieces.sort_unstable_by_key(|piece| (piece.server, piece.local));
     }
 }
