@@ -12,6 +12,7 @@ mod device;
 mod event;
 mod load;
 mod network;
+pub mod preset;
 mod process;
 mod random;
 mod report;
