@@ -61,7 +61,9 @@ fn run(arguments: Arguments) -> Result<(), String> {
     let mut config = Config::default();
     config.mount_options =
         vec![MountOption::FSName("yardstick".into()), MountOption::Subtype("yardstick".into())];
-    config.acl = SessionACL::All;
+    if nix::unistd::geteuid().is_root() {
+        config.acl = SessionACL::All;
+    }
     config.n_threads = Some(4);
     config.clone_fd = true;
     fuser::mount(filesystem, &arguments.mountpoint, &config)
