@@ -29,8 +29,8 @@ pub(crate) fn sqlite(site: &Site) -> Verdict {
 
 fn judge(site: &Site, database: &Path, writer: &Path, journal: &str) -> Result<(), String> {
     let ask = |sql: &str| {
-        let step = Step::new("sqlite3").args(["-batch", "-bail"]).arg(database);
-        step.arg(format!(".timeout {PATIENCE_MS}\n{sql}")).run(site)
+        let patience = format!(".timeout {PATIENCE_MS}");
+        Step::new("sqlite3").args(["-bail", "-cmd", &patience]).arg(database).arg(sql).run(site)
     };
     let mode = ask(&format!("PRAGMA journal_mode={journal}; CREATE TABLE t(writer, value);"))?;
     if mode.trim() != journal {

@@ -71,10 +71,7 @@ fn stressor_step(stressor: &str) -> Step {
     if stressor == "mmap" {
         step = step.args(["--mmap-file", "--mmap-bytes", "16m"]);
     }
-    if matches!(
-        stressor,
-        "hdd" | "iomix" | "copy-file" | "fallocate" | "seek" | "readahead" | "revio"
-    ) {
+    if matches!(stressor, "hdd" | "iomix" | "fallocate" | "seek" | "readahead" | "revio") {
         step = step.args([&format!("--{stressor}-{}", size_word(stressor)), "16m"]);
     }
     step.args(["--verify", "--timeout", "1", "--temp-path"]).limit(120)
