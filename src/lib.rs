@@ -1,1 +1,13 @@
-//! iofwd: a FUSE-mounted I/O forwarding file system. The map of the house is in `ARCHITECTURE.md`.
+//! iofwd: a FUSE-mounted I/O forwarding file system.
+//!
+//! * [`cli`]: what can be typed, and one file for each subcommand
+//! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
+//! * [`backend`]: where the data lie
+//!
+//! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
+//! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
+
+pub mod agent;
+pub mod backend;
+pub mod cli;
+pub mod mounts;

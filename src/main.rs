@@ -1,3 +1,7 @@
 //! The program's entry: parse, run, print the error chain, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    iofwd::cli::run(std::env::args_os())
+}

@@ -1,1 +1,26 @@
-//! Speaks to the kernel.
+//! Speaks to the kernel: mounts a tree over FUSE and forwards every operation to a [`Store`].
+//!
+//! This crate knows of the other side only the [`Store`] trait, which it defines itself. It never
+//! sees a socket, a setting or a scheduling policy.
+//!
+//! `fuser` mounts, negotiates the connection and carries notifications; the conversation itself is
+//! read and answered here ([`session`] says why).
+
+mod attach;
+pub mod cache;
+pub mod caller;
+mod conversation;
+mod device;
+pub mod errno;
+mod negotiation;
+mod protocol;
+pub mod reply;
+pub mod session;
+pub mod store;
+
+pub use cache::Cache;
+pub use caller::Caller;
+pub use errno::Errno;
+pub use reply::{DataReply, DirectoryReply, Reply, XattrReply};
+pub use session::{Options, Session};
+pub use store::Store;

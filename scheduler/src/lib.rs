@@ -2,5 +2,14 @@
 //!
 //! No clock, thread, lock, file, socket or log; time is an argument and there are no dependencies.
 
+pub mod batch;
+mod hazard;
+pub mod layout;
+pub mod policy;
+pub mod queue;
 pub mod request;
+pub mod room;
+pub mod scheduler;
+pub mod sim;
+pub mod stats;
 pub mod time;

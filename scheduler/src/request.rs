@@ -59,6 +59,11 @@ impl Extent {
         self.offset < other.end() && other.offset < self.end()
     }
 
+    /// Whether every byte of this range lies in `other` too.
+    pub const fn is_within(self, other: Extent) -> bool {
+        other.offset <= self.offset && self.end() <= other.end()
+    }
+
     /// Whether `other` begins exactly where this range ends.
     pub const fn touches(self, other: Extent) -> bool {
         self.end() == other.offset

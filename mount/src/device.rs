@@ -1,0 +1,147 @@
+//! The kernel's device: one open descriptor of one FUSE connection, read by one thread and
+//! answered from any.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use zerocopy::IntoBytes;
+
+use crate::cache::{Cache, Freshness, Timeouts};
+use crate::errno::Errno;
+use crate::protocol::answer;
+use crate::protocol::question::WRITE_PREFIX;
+
+/// What all descriptors of one connection share.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) cache: Cache,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) freshness: Freshness,
+}
+
+impl Connection {
+    pub(crate) fn new(cache: Cache) -> Connection {
+        Connection { cache, timeouts: cache.timeouts(), freshness: Freshness::default() }
+    }
+}
+
+/// One descriptor of the connection. An answer goes back through the one its question came from:
+/// the kernel looks nowhere else.
+#[derive(Debug)]
+pub(crate) struct Device {
+    file: OwnedFd,
+    pub(crate) connection: Arc<Connection>,
+}
+
+impl Device {
+    pub(crate) fn new(file: OwnedFd, connection: Arc<Connection>) -> Device {
+        Device { file, connection }
+    }
+
+    /// Another descriptor of the same connection, with a queue of its own in the kernel.
+    pub(crate) fn another(&self) -> io::Result<Device> {
+        let file = File::options().read(true).write(true).open("/dev/fuse")?;
+        let source = self.file.as_raw_fd() as u32;
+        // SAFETY: the ioctl reads one u32 from the pointer, which outlives the call.
+        unsafe { clone_device(file.as_raw_fd(), &source) }?;
+        Ok(Device::new(file.into(), Arc::clone(&self.connection)))
+    }
+
+    /// Wait for a request. `None` once the tree is unmounted.
+    pub(crate) fn receive<'a>(&self, buffer: &'a mut Buffer) -> io::Result<Option<&'a [u8]>> {
+        loop {
+            match nix::unistd::read(self.file.as_fd(), buffer.room()) {
+                Ok(count) => return Ok(Some(buffer.filled(count))),
+                // ENOENT: the request was given up by its caller before it could be read.
+                Err(nix::Error::ENOENT | nix::Error::EINTR | nix::Error::EAGAIN) => {}
+                Err(nix::Error::ENODEV) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Answer with a value: a fixed part and bytes behind it.
+    pub(crate) fn answer(&self, unique: u64, fixed: &[u8], tail: &[IoSlice<'_>]) {
+        let length = fixed.len() + tail.iter().map(|part| part.len()).sum::<usize>();
+        self.send(unique, 0, length, fixed, tail);
+    }
+
+    /// Answer with an error.
+    pub(crate) fn refuse(&self, unique: u64, errno: Errno) {
+        self.send(unique, -errno.raw(), 0, &[], &[]);
+    }
+
+    fn send(&self, unique: u64, error: i32, length: usize, fixed: &[u8], tail: &[IoSlice<'_>]) {
+        let header =
+            answer::Header { length: (size_of::<answer::Header>() + length) as u32, error, unique };
+        let result = match tail {
+            [] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed)]),
+            [one] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed), *one]),
+            many => {
+                let mut parts = vec![IoSlice::new(header.as_bytes()), IoSlice::new(fixed)];
+                parts.extend_from_slice(many);
+                self.write(&parts)
+            }
+        };
+        match result {
+            // ENOENT: the caller was interrupted or killed and waits no longer.
+            Ok(()) | Err(nix::Error::ENOENT | nix::Error::ENODEV) => {}
+            Err(error) => tracing::error!(unique, %error, "the kernel refused an answer"),
+        }
+    }
+
+    fn write(&self, parts: &[IoSlice<'_>]) -> nix::Result<()> {
+        nix::sys::uio::writev(self.file.as_fd(), parts).map(|_| ())
+    }
+}
+
+nix::ioctl_read_bad!(clone_device_raw, nix::request_code_read!(229, 0, 4), u32);
+
+/// # Safety
+/// As any ioctl: `fd` must be a FUSE device that is not connected yet.
+unsafe fn clone_device(fd: i32, source: &u32) -> nix::Result<()> {
+    let pointer = std::ptr::from_ref(source).cast_mut();
+    // SAFETY: the kernel only reads through the pointer, whatever the ioctl's name says.
+    unsafe { clone_device_raw(fd, pointer) }.map(|_| ())
+}
+
+/// Room for one request, laid so that the payload of a write begins at a page: it can go to the
+/// backing as it lies, past every cache if need be.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    memory: Vec<u8>,
+    start: usize,
+}
+
+impl Buffer {
+    pub(crate) fn new(payload: usize) -> Buffer {
+        let memory = vec![0; payload + 3 * PAGE];
+        let page = memory.as_ptr().align_offset(PAGE) + PAGE;
+        Buffer { memory, start: page - WRITE_PREFIX }
+    }
+
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..]
+    }
+
+    fn filled(&self, count: usize) -> &[u8] {
+        &self.memory[self.start..self.start + count]
+    }
+}
+
+const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_payload_of_a_write_lies_on_a_page_and_fits() {
+        let mut buffer = Buffer::new(1 << 20);
+        let room = buffer.room();
+        assert_eq!((room.as_ptr() as usize + WRITE_PREFIX) % PAGE, 0);
+        assert!(room.len() >= WRITE_PREFIX + (1 << 20));
+    }
+}

@@ -1,0 +1,355 @@
+//! Replies: a promise to answer one request of the kernel, once, from whatever thread.
+
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use zerocopy::IntoBytes;
+
+use crate::cache::Cache;
+use crate::device::{Connection, Device};
+use crate::errno::Errno;
+use crate::protocol::answer::{self, RawDirent};
+use crate::store::{
+    Attr, Controlled, Created, Entry, Lock, Opened, OpenedDirectory, Statfs, Timestamp,
+};
+
+/// A request that waits for its answer. Dropped without one it answers `EIO`, so that no caller
+/// waits for ever.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    device: Arc<Device>,
+    unique: u64,
+    answered: bool,
+}
+
+impl Pending {
+    fn new(device: &Arc<Device>, unique: u64) -> Pending {
+        Pending { device: Arc::clone(device), unique, answered: false }
+    }
+
+    fn answer(mut self, fixed: &[u8], tail: &[IoSlice<'_>]) {
+        self.answered = true;
+        self.device.answer(self.unique, fixed, tail);
+    }
+
+    fn refuse(mut self, errno: Errno) {
+        self.answered = true;
+        self.device.refuse(self.unique, errno);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.answered {
+            tracing::error!(unique = self.unique, "a request was dropped without an answer");
+            self.device.refuse(self.unique, Errno::EIO);
+        }
+    }
+}
+
+/// Which of two forms of an answer the kernel expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The one that belongs to the type.
+    Usual,
+    /// The other: STATX for attributes, the short form for a count of bytes copied.
+    Other,
+}
+
+/// The promise to answer a request with a `T` or an error.
+#[derive(Debug)]
+pub struct Reply<T> {
+    to: Destination<T>,
+}
+
+enum Destination<T> {
+    Kernel(Pending, Form),
+    Call(Box<dyn FnOnce(Result<T, Errno>) + Send>),
+}
+
+impl<T> std::fmt::Debug for Destination<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Destination::Kernel(pending, form) => write!(f, "Kernel({pending:?}, {form:?})"),
+            Destination::Call(_) => f.write_str("Call"),
+        }
+    }
+}
+
+impl<T: Answer> Reply<T> {
+    pub(crate) fn kernel(device: &Arc<Device>, unique: u64, form: Form) -> Reply<T> {
+        Reply { to: Destination::Kernel(Pending::new(device, unique), form) }
+    }
+
+    /// A reply that calls a function instead of answering the kernel: for stores over stores, and
+    /// for tests.
+    pub fn call(function: impl FnOnce(Result<T, Errno>) + Send + 'static) -> Reply<T> {
+        Reply { to: Destination::Call(Box::new(function)) }
+    }
+
+    /// Answer.
+    pub fn send(self, result: Result<T, Errno>) {
+        match (self.to, result) {
+            (Destination::Kernel(pending, form), Ok(value)) => value.answer(pending, form),
+            (Destination::Kernel(pending, _), Err(errno)) => pending.refuse(errno),
+            (Destination::Call(function), result) => function(result),
+        }
+    }
+}
+
+/// What can be an answer.
+pub trait Answer: Sized + sealed::Sealed {
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn answer(self, pending: Pending, form: Form);
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! answer {
+    ($type:ty, |$value:ident, $pending:ident, $form:ident| $body:expr) => {
+        impl sealed::Sealed for $type {}
+        impl Answer for $type {
+            #[allow(private_interfaces)]
+            fn answer(self, $pending: Pending, $form: Form) {
+                let $value = self;
+                $body
+            }
+        }
+    };
+}
+
+answer!((), |_value, pending, _form| pending.answer(&[], &[]));
+answer!(Entry, |entry, pending, _form| {
+    let raw = answer::RawEntry::new(&entry.attr, pending.device.connection.timeouts);
+    pending.answer(raw.as_bytes(), &[]);
+});
+answer!(Attr, |attr, pending, form| {
+    let timeouts = pending.device.connection.timeouts;
+    match form {
+        Form::Usual => pending.answer(answer::RawAttrOut::new(&attr, timeouts).as_bytes(), &[]),
+        Form::Other => pending.answer(answer::RawStatx::new(&attr, timeouts).as_bytes(), &[]),
+    }
+});
+answer!(Opened, |opened, pending, _form| {
+    let flags = open_flags(&pending.device.connection, &opened.attr);
+    let raw = answer::RawOpen { handle: opened.handle.0, flags, backing: 0 };
+    pending.answer(raw.as_bytes(), &[]);
+});
+answer!(OpenedDirectory, |opened, pending, _form| {
+    let exclusive = pending.device.connection.cache == Cache::Exclusive;
+    let flags = if exclusive { answer::OPEN_CACHE_DIR | answer::OPEN_KEEP_CACHE } else { 0 };
+    let raw = answer::RawOpen { handle: opened.handle.0, flags, backing: 0 };
+    pending.answer(raw.as_bytes(), &[]);
+});
+answer!(Created, |created, pending, _form| {
+    let connection = &pending.device.connection;
+    let flags = open_flags(connection, &created.entry.attr);
+    let raw = answer::RawCreate {
+        entry: answer::RawEntry::new(&created.entry.attr, connection.timeouts),
+        open: answer::RawOpen { handle: created.handle.0, flags, backing: 0 },
+    };
+    pending.answer(raw.as_bytes(), &[]);
+});
+answer!(u32, |size, pending, _form| {
+    pending.answer(answer::RawWrite { size, padding: 0 }.as_bytes(), &[]);
+});
+answer!(u64, |count, pending, form| match form {
+    Form::Usual => pending.answer(answer::RawOffset { offset: count }.as_bytes(), &[]),
+    Form::Other => {
+        let raw = answer::RawWrite { size: count as u32, padding: 0 };
+        pending.answer(raw.as_bytes(), &[]);
+    }
+});
+answer!(i64, |offset, pending, _form| {
+    pending.answer(answer::RawOffset { offset: offset as u64 }.as_bytes(), &[]);
+});
+answer!(Statfs, |statfs, pending, _form| {
+    pending.answer(answer::RawStatfs::new(&statfs).as_bytes(), &[]);
+});
+answer!(Lock, |lock, pending, _form| pending.answer(answer::RawLock::new(&lock).as_bytes(), &[]));
+answer!(Controlled, |controlled, pending, _form| {
+    let raw = answer::RawIoctl { result: controlled.result, flags: 0, in_iovs: 0, out_iovs: 0 };
+    pending.answer(raw.as_bytes(), &[IoSlice::new(&controlled.data)]);
+});
+
+/// How a file is opened towards the kernel: the cache mode decides.
+fn open_flags(connection: &Connection, attr: &Attr) -> u32 {
+    match connection.cache {
+        Cache::Coherent => answer::OPEN_DIRECT | answer::OPEN_PARALLEL_WRITES,
+        Cache::CloseToOpen if connection.freshness.unchanged(attr, now()) => {
+            answer::OPEN_KEEP_CACHE
+        }
+        Cache::CloseToOpen => 0,
+        Cache::Exclusive => answer::OPEN_KEEP_CACHE,
+    }
+}
+
+fn now() -> Timestamp {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Timestamp { secs: since.as_secs() as i64, nanos: since.subsec_nanos() }
+}
+
+/// The promise to answer with bytes.
+#[derive(Debug)]
+pub struct DataReply {
+    to: DataDestination,
+}
+
+enum DataDestination {
+    Kernel(Pending),
+    Call(Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>),
+}
+
+impl std::fmt::Debug for DataDestination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            DataDestination::Kernel(pending) => write!(f, "Kernel({pending:?})"),
+            DataDestination::Call(_) => f.write_str("Call"),
+        }
+    }
+}
+
+impl DataReply {
+    pub(crate) fn kernel(device: &Arc<Device>, unique: u64) -> DataReply {
+        DataReply { to: DataDestination::Kernel(Pending::new(device, unique)) }
+    }
+
+    /// A reply that calls a function instead of answering the kernel.
+    pub fn call(function: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static) -> DataReply {
+        DataReply { to: DataDestination::Call(Box::new(function)) }
+    }
+
+    /// Answer with the bytes as they lie: they are copied by nobody but the kernel.
+    pub fn data(self, data: &[u8]) {
+        match self.to {
+            DataDestination::Kernel(pending) => pending.answer(&[], &[IoSlice::new(data)]),
+            DataDestination::Call(function) => function(Ok(data.to_vec())),
+        }
+    }
+
+    /// Answer with bytes that lie in several places.
+    pub fn gathered(self, parts: &[IoSlice<'_>]) {
+        match self.to {
+            DataDestination::Kernel(pending) => pending.answer(&[], parts),
+            DataDestination::Call(function) => {
+                function(Ok(parts.iter().flat_map(|part| part.iter().copied()).collect()));
+            }
+        }
+    }
+
+    /// Answer with an error.
+    pub fn error(self, errno: Errno) {
+        match self.to {
+            DataDestination::Kernel(pending) => pending.refuse(errno),
+            DataDestination::Call(function) => function(Err(errno)),
+        }
+    }
+}
+
+/// The promise to answer with the value of an extended attribute, or a list of names.
+#[derive(Debug)]
+pub struct XattrReply {
+    reply: DataReply,
+    room: usize,
+}
+
+impl XattrReply {
+    pub(crate) fn new(reply: DataReply, room: u32) -> XattrReply {
+        XattrReply { reply, room: room as usize }
+    }
+
+    /// Answer as the caller asked: with the size alone, with the value, or that it does not fit.
+    pub fn send(self, value: Result<&[u8], Errno>) {
+        match value {
+            Err(errno) => self.reply.error(errno),
+            Ok(value) if self.room == 0 => {
+                let raw = answer::RawXattrSize { size: value.len() as u32, padding: 0 };
+                self.reply.data(raw.as_bytes());
+            }
+            Ok(value) if value.len() > self.room => self.reply.error(Errno::ERANGE),
+            Ok(value) => self.reply.data(value),
+        }
+    }
+}
+
+/// One name of a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Dirent<'a> {
+    /// The inode number.
+    pub inode: u64,
+    /// Where the listing goes on after this name.
+    pub offset: u64,
+    /// Type, as in `d_type`.
+    pub kind: u8,
+    /// The name.
+    pub name: &'a [u8],
+}
+
+/// The promise to answer with a piece of a directory.
+#[derive(Debug)]
+pub struct DirectoryReply {
+    pending: Pending,
+    filled: Vec<u8>,
+    room: usize,
+    attributes: bool,
+}
+
+impl DirectoryReply {
+    pub(crate) fn new(
+        device: &Arc<Device>,
+        unique: u64,
+        room: u32,
+        attributes: bool,
+    ) -> DirectoryReply {
+        let pending = Pending::new(device, unique);
+        let room = room as usize;
+        DirectoryReply { pending, filled: Vec::with_capacity(room), room, attributes }
+    }
+
+    /// Whether each name should come with its attributes, as if it had been looked up.
+    pub fn wants_attributes(&self) -> bool {
+        self.attributes
+    }
+
+    /// Whether a name of that length still fits: ask before looking its attributes up.
+    pub fn fits(&self, name: &[u8]) -> bool {
+        self.filled.len() + self.size_of(name) <= self.room
+    }
+
+    /// Add a name. With attributes the kernel counts a reference to the node, as after a lookup;
+    /// without it asks when it needs them.
+    pub fn push(&mut self, dirent: &Dirent<'_>, entry: Option<&Entry>) {
+        if self.attributes {
+            let timeouts = self.pending.device.connection.timeouts;
+            let attr = entry.map_or(Attr::default(), |entry| entry.attr);
+            self.filled.extend_from_slice(answer::RawEntry::new(&attr, timeouts).as_bytes());
+        }
+        let raw = RawDirent {
+            inode: dirent.inode,
+            offset: dirent.offset,
+            name_length: dirent.name.len() as u32,
+            kind: u32::from(dirent.kind),
+        };
+        self.filled.extend_from_slice(raw.as_bytes());
+        self.filled.extend_from_slice(dirent.name);
+        self.filled.resize(self.filled.len().next_multiple_of(8), 0);
+    }
+
+    /// Answer with what was added; with nothing, at the end of the directory.
+    pub fn send(self) {
+        self.pending.answer(&self.filled, &[]);
+    }
+
+    /// Answer with an error.
+    pub fn error(self, errno: Errno) {
+        self.pending.refuse(errno);
+    }
+
+    fn size_of(&self, name: &[u8]) -> usize {
+        let entry = if self.attributes { size_of::<answer::RawEntry>() } else { 0 };
+        entry + (size_of::<RawDirent>() + name.len()).next_multiple_of(8)
+    }
+}

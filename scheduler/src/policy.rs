@@ -1,0 +1,237 @@
+//! The trait every policy implements, what it is told and answers, and the list of all policies.
+
+mod fifo;
+mod none;
+mod twins;
+
+pub use fifo::Fifo;
+pub use none::Noop;
+pub use twins::{Mode, Phase, Twins, TwinsSettings};
+
+pub use crate::batch::Batch;
+pub use crate::room::{Limit, Room};
+
+use std::fmt;
+
+use crate::request::{JobId, Request, RequestId};
+use crate::time::{Span, Time};
+
+/// What to do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Issue these requests, as one.
+    Issue(Batch),
+    /// Ask again at this time, or sooner after any arrival or completion; `Time::NEVER` means only
+    /// then.
+    WaitUntil(Time),
+    /// Nothing is queued.
+    Empty,
+}
+
+/// A request that came back: what a policy may learn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The request.
+    pub request: Request,
+    /// When it was issued.
+    pub issued: Time,
+    /// Bytes that were read or written: fewer than asked for at the end of a file.
+    pub bytes: u64,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
+/// A decision made elsewhere that a policy may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// Add this many nanoseconds to `now` to get the clock that all agents share.
+    ClockOffset(i64),
+    /// Use time windows of this length.
+    Window(Span),
+    /// Give this job this weight against the others.
+    Weight(JobId, u32),
+}
+
+impl Directive {
+    /// Whether this decision makes an older one void.
+    pub fn replaces(&self, older: &Directive) -> bool {
+        match (self, older) {
+            (Directive::ClockOffset(_), Directive::ClockOffset(_)) => true,
+            (Directive::Window(_), Directive::Window(_)) => true,
+            (Directive::Weight(job, _), Directive::Weight(before, _)) => job == before,
+            (Directive::ClockOffset(_) | Directive::Window(_) | Directive::Weight(..), _) => false,
+        }
+    }
+}
+
+/// What is known about the load when a request is queued, to state how long it may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Requests queued before it, for any server.
+    pub ahead: u64,
+    /// Requests that arrive behind it while it waits.
+    pub behind: u64,
+    /// Length of the largest request, in bytes.
+    pub largest: u64,
+    /// Number of jobs with a request queued while it waits.
+    pub jobs: u64,
+    /// The longest time from issue to completion of any request.
+    pub service: Span,
+}
+
+impl Load {
+    /// How long a request waits if none that came behind it overtakes it.
+    ///
+    /// Each request ahead may have to wait for its server to become idle and then for something to
+    /// come back elsewhere: two service times. The same for the request itself, and one more for
+    /// what was in flight already.
+    pub fn in_order(&self) -> Span {
+        self.service * (2 * self.ahead + 3)
+    }
+}
+
+/// An order in which queued requests are issued. A policy owns its queue.
+///
+/// Times never go back from call to call. No two requests in the queue or in flight conflict: the
+/// scheduler around the policy sees to that.
+pub trait Policy: Send {
+    /// The name it is selected by: that of its file.
+    fn name(&self) -> &'static str;
+
+    /// Takes a request, whose id is new, and holds it until `next`, `cancel` or `drain` gives it
+    /// back. The order of these calls is the order of arrival.
+    fn push(&mut self, now: Time, request: Request);
+
+    /// What to do now. `Issue` only within `room`; `WaitUntil` only a time after `now`; `Empty`
+    /// only if nothing is queued. Asking twice changes nothing unless something is issued.
+    ///
+    /// The caller asks again after each arrival and completion and at the time last named.
+    fn next(&mut self, now: Time, room: &Room) -> Decision;
+
+    /// Learns that a request came back, maybe one that another policy issued. A policy must not
+    /// need this to make progress.
+    fn complete(&mut self, _now: Time, _done: &Done) {}
+
+    /// Gives a queued request back; nothing if it is not queued here.
+    fn cancel(&mut self, id: RequestId) -> Option<Request>;
+
+    /// Gives all queued requests back in order of arrival.
+    fn drain(&mut self) -> Vec<Request>;
+
+    /// Follows a decision made elsewhere; one that does not concern the policy is ignored.
+    fn direct(&mut self, _now: Time, _directive: &Directive) {}
+
+    /// Number of requests queued, exactly.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is queued.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The longest that a request may stay queued under this load, from `push` to `Issue`.
+    ///
+    /// It holds if every server may have at least one request in flight while the others have
+    /// theirs, and if the caller keeps the promise of `next`.
+    fn waiting_bound(&self, load: &Load) -> Span;
+}
+
+/// What every policy is told when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Number of data servers; requests name them from 0 on. 1 to 65,536: a policy keeps some
+    /// state for each.
+    pub servers: u32,
+    /// Bound on one batch. Default 16 requests, as IOFSL sends in one list, and 4 MiB, beyond which
+    /// no server gains; at least 1 of each.
+    pub batch: Limit,
+    /// Which of the agents this is, from 0 on. Default 0.
+    pub agent: u32,
+    /// Number of agents that share the servers. Default 1.
+    pub agents: u32,
+}
+
+impl Setup {
+    /// Setup of a single agent with default bounds.
+    pub const fn new(servers: u32) -> Setup {
+        Setup { servers, batch: Limit::new(16, 4 << 20), agent: 0, agents: 1 }
+    }
+
+    /// Refuses values out of range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless("servers", self.servers.into(), 1, 65_536)?;
+        OutOfRange::unless("batch.requests", self.batch.requests.into(), 1, 1_024)?;
+        OutOfRange::unless("batch.bytes", self.batch.bytes, 1, u64::MAX)?;
+        OutOfRange::unless("agents", self.agents.into(), 1, 1 << 20)?;
+        OutOfRange::unless("agent", self.agent.into(), 0, u64::from(self.agents) - 1)
+    }
+}
+
+/// A setting that is out of range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// Name of the field.
+    pub field: &'static str,
+    /// What it was set to.
+    pub value: u64,
+    /// The least it may be.
+    pub least: u64,
+    /// The most it may be.
+    pub most: u64,
+}
+
+impl OutOfRange {
+    /// Passes a value that lies between `least` and `most`, both included.
+    pub const fn unless(
+        field: &'static str,
+        value: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<(), OutOfRange> {
+        if least <= value && value <= most {
+            return Ok(());
+        }
+        Err(OutOfRange { field, value, least, most })
+    }
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfRange { field, value, least, most } = self;
+        write!(f, "{field} is {value}, must be {least} to {most}")
+    }
+}
+
+impl std::error::Error for OutOfRange {}
+
+/// A policy in the list of all: how to choose it, what it is, how to make it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name it is selected by.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Makes one with default settings.
+    pub make: fn(&Setup) -> Box<dyn Policy>,
+}
+
+/// The policy of this name with default settings, if there is one.
+pub fn by_name(name: &str, setup: &Setup) -> Option<Box<dyn Policy>> {
+    ALL.iter().find(|entry| entry.name == name).map(|entry| (entry.make)(setup))
+}
+
+const fn entry(
+    name: &'static str,
+    about: &'static str,
+    make: fn(&Setup) -> Box<dyn Policy>,
+) -> Entry {
+    Entry { name, about, make }
+}
+
+/// Every policy there is. A new one is a file and a line here.
+#[rustfmt::skip]
+pub const ALL: &[Entry] = &[
+    entry("none", "no policy: at arrival", |s| Box::new(Noop::new(s))),
+    entry("fifo", "the oldest first", |s| Box::new(Fifo::new(s))),
+    entry("twins", "time windows, one server each", |s| Box::new(Twins::new(s, TwinsSettings::default()))),
+];

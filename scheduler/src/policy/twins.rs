@@ -1,0 +1,269 @@
+//! TWINS, server time windows: in each window an agent serves one server, and no two agents the same.
+//!
+//! Published by Bez et al. (2017). Good where many agents share few servers, above all for reads of
+//! a shared file; requests that wait for their window also meet more neighbours to go out with.
+//!
+//! Beyond the publication: windows lie on a grid of the shared clock, so agents stay in step; a
+//! server is given no more than it can finish before its window ends; batches are aggregated.
+//!
+//! Waiting bound: for each request ahead and the request itself two rounds of windows and one
+//! service time: every window issues at least one batch unless something is still outstanding.
+
+mod grid;
+mod rate;
+
+use grid::Grid;
+use rate::Rate;
+
+use crate::policy::{Batch, Decision, Directive, Done, Load, OutOfRange, Policy, Setup};
+use crate::queue::{List, Neighbours, Pool};
+use crate::request::{Request, RequestId, ServerId};
+use crate::room::{Limit, Room};
+use crate::time::{Span, Time};
+
+/// What happens in a window whose server has nothing queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Wait, as published: the other servers belong to other agents.
+    Strict,
+    /// Serve the fullest queue among the servers that no other agent owns in this window.
+    Conserving,
+}
+
+/// Where windows begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// On the grid of the clock that all agents share.
+    Grid,
+    /// At this agent's first attempt to issue, as published.
+    Local,
+}
+
+/// Settings of [`Twins`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwinsSettings {
+    /// Length of a window. Default 1 ms, the best overall in the publication, which tried 0.125 to
+    /// 8 ms; 10 us, below which no timer keeps up, to 10 s.
+    pub window: Span,
+    /// Default strict.
+    pub mode: Mode,
+    /// Default grid.
+    pub phase: Phase,
+    /// Servers that a window covers. Default 1; up to 65,536, where more than there are means all.
+    pub group: u32,
+    /// Bytes that may be outstanding at a server of unknown speed. Default 4 MiB: a millisecond of a
+    /// fast server; 1 B to 1 GiB.
+    pub blind: u64,
+}
+
+impl TwinsSettings {
+    /// Refuses values out of range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless("window", self.window.as_nanos(), 10_000, 10_000_000_000)?;
+        OutOfRange::unless("group", self.group.into(), 1, 65_536)?;
+        OutOfRange::unless("blind", self.blind, 1, 1 << 30)
+    }
+}
+
+impl Default for TwinsSettings {
+    fn default() -> Self {
+        TwinsSettings {
+            window: Span::from_millis(1),
+            mode: Mode::Strict,
+            phase: Phase::Grid,
+            group: 1,
+            blind: 4 << 20,
+        }
+    }
+}
+
+/// One queue per server, and a window that says which of them is served.
+#[derive(Debug)]
+pub struct Twins {
+    settings: TwinsSettings,
+    batch: Limit,
+    grid: Grid,
+    pool: Pool,
+    servers: Vec<List>,
+    neighbours: Neighbours,
+    rates: Vec<Rate>,
+    run: Vec<u32>,
+}
+
+impl Twins {
+    /// Empty queues for the servers of this setup.
+    pub fn new(setup: &Setup, settings: TwinsSettings) -> Twins {
+        let servers = setup.servers as usize;
+        Twins {
+            settings,
+            batch: setup.batch,
+            grid: Grid::new(setup, &settings),
+            pool: Pool::new(),
+            servers: vec![List::new(); servers],
+            neighbours: Neighbours::new(),
+            rates: vec![Rate::default(); servers],
+            run: Vec::new(),
+        }
+    }
+
+    /// The servers that the window at `now` covers.
+    pub fn aim(&mut self, now: Time) -> std::ops::Range<u32> {
+        self.grid.turn(now);
+        self.grid.covered(self.grid.group())
+    }
+
+    /// How much may go to a server before the window ends; none if what is outstanding there would
+    /// outlast it already.
+    fn allowance(&self, now: Time, room: &Room, server: ServerId) -> Limit {
+        let left = room.left(server).min(self.batch);
+        if self.grid.is_single() {
+            return left;
+        }
+        let outstanding = room.outstanding(server);
+        let rest = self.grid.end().since(now);
+        let capacity = self.rates[server.index()].capacity(rest).unwrap_or(self.settings.blind);
+        let bytes = capacity.saturating_sub(outstanding);
+        Limit::new(left.requests, left.bytes.min(bytes))
+    }
+
+    /// The oldest request among these servers that may go in this window.
+    fn oldest(&self, now: Time, room: &Room, covered: std::ops::Range<u32>) -> Option<u32> {
+        let mut best = (u64::MAX, None);
+        for server in covered.map(ServerId) {
+            let list = &self.servers[server.index()];
+            let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
+            let length = self.pool.get(slot).length();
+            let fits = room.takes(server, length)
+                && (room.in_flight(server) == 0 || self.allowance(now, room, server).takes(length));
+            if fits {
+                best = (list.order(), Some(slot));
+            }
+        }
+        best.1
+    }
+
+    /// A request of the fullest queue that no agent owns in this window.
+    fn donated(&self, now: Time, room: &Room) -> Option<u32> {
+        let mut best = (0, None);
+        for server in (0..room.servers()).map(ServerId) {
+            let bytes = self.servers[server.index()].bytes();
+            if bytes <= best.0 || self.grid.is_owned(server) {
+                continue;
+            }
+            let slot = self.oldest(now, room, server.0..server.0 + 1);
+            if slot.is_some() {
+                best = (bytes, slot);
+            }
+        }
+        best.1
+    }
+
+    fn choose(&self, now: Time, room: &Room) -> Option<u32> {
+        let covered = self.grid.covered(self.grid.group());
+        let idle = || covered.clone().all(|server| self.servers[server as usize].is_empty());
+        match self.settings.mode {
+            Mode::Conserving if idle() => self.donated(now, room),
+            Mode::Conserving | Mode::Strict => self.oldest(now, room, covered),
+        }
+    }
+
+    /// The next time at which anything changes by itself: a window of a server with requests, or in
+    /// conserving mode any window.
+    fn wake(&self, now: Time) -> Time {
+        if self.grid.is_single() {
+            return Time::NEVER;
+        }
+        if self.settings.mode == Mode::Conserving {
+            return self.grid.end();
+        }
+        let waiting = |group: &u32| {
+            self.grid.covered(*group).any(|server| !self.servers[server as usize].is_empty())
+        };
+        let ahead = self.grid.following().position(|group| waiting(&group)).unwrap_or(0);
+        (self.grid.end() + self.settings.window * ahead as u64).max(now + Span::from_nanos(1))
+    }
+
+    fn issue(&mut self, now: Time, room: &Room, slot: u32) -> Batch {
+        let server = self.pool.get(slot).server;
+        let limit = self.allowance(now, room, server);
+        let mut run = std::mem::take(&mut self.run);
+        self.neighbours.gather(&self.pool, slot, limit, &mut run);
+        let batch = match run[..] {
+            [only] => Batch::one(self.remove(only)),
+            _ => Batch::new(run.iter().map(|&slot| self.remove(slot)).collect()),
+        };
+        self.run = run;
+        batch
+    }
+
+    fn remove(&mut self, slot: u32) -> Request {
+        let server = self.pool.get(slot).server;
+        self.neighbours.remove(&self.pool, slot);
+        self.pool.unlink(&mut self.servers[server.index()], slot);
+        self.pool.remove(slot)
+    }
+}
+
+impl Policy for Twins {
+    fn name(&self) -> &'static str {
+        "twins"
+    }
+
+    fn push(&mut self, _now: Time, request: Request) {
+        let slot = self.pool.insert(request);
+        self.pool.append(&mut self.servers[request.server.index()], slot);
+        self.neighbours.add(&self.pool, slot);
+    }
+
+    fn next(&mut self, now: Time, room: &Room) -> Decision {
+        if self.is_empty() {
+            return Decision::Empty;
+        }
+        self.grid.turn(now);
+        match self.choose(now, room) {
+            Some(slot) => Decision::Issue(self.issue(now, room, slot)),
+            None => Decision::WaitUntil(self.wake(now)),
+        }
+    }
+
+    fn complete(&mut self, now: Time, done: &Done) {
+        self.rates[done.request.server.index()].learn(now, done);
+    }
+
+    fn cancel(&mut self, id: RequestId) -> Option<Request> {
+        self.pool.find(id).map(|slot| self.remove(slot))
+    }
+
+    fn drain(&mut self) -> Vec<Request> {
+        let all = self.pool.drain(self.servers.iter());
+        self.servers.fill(List::new());
+        self.neighbours.clear();
+        all
+    }
+
+    fn direct(&mut self, _now: Time, directive: &Directive) {
+        match *directive {
+            Directive::ClockOffset(offset) => self.grid.set_offset(offset, self.settings.phase),
+            Directive::Window(window) => {
+                let settings = TwinsSettings { window, ..self.settings };
+                if settings.check().is_ok() {
+                    self.settings = settings;
+                    self.grid.set_window(window);
+                }
+            }
+            Directive::Weight(..) => {}
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn waiting_bound(&self, load: &Load) -> Span {
+        if self.grid.is_single() {
+            return load.in_order();
+        }
+        let round = self.settings.window * u64::from(self.grid.groups());
+        (round * 2 + load.service) * (load.ahead + 1) + load.service
+    }
+}

@@ -1,0 +1,133 @@
+//! A store of values by slot number that grows in pieces: no value moves, and no growth copies all.
+
+/// Values of one type, each at a slot that stays its own until it is removed.
+#[derive(Debug)]
+pub struct Slab<T> {
+    chunks: Vec<Vec<T>>,
+    free: Vec<u32>,
+    live: usize,
+}
+
+impl<T: Copy> Slab<T> {
+    /// An empty slab; it allocates at the first insertion.
+    pub const fn new() -> Slab<T> {
+        Slab { chunks: Vec::new(), free: Vec::new(), live: 0 }
+    }
+
+    /// Stores `value` and returns its slot; a slot freed last is used first, as it is still cached.
+    pub fn insert(&mut self, value: T) -> u32 {
+        self.live += 1;
+        if let Some(slot) = self.free.pop() {
+            *self.get_mut(slot) = value;
+            return slot;
+        }
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let index = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[index];
+        chunk.push(value);
+        let slot = index * CHUNK + chunk.len() - 1;
+        u32::try_from(slot).expect("fewer than 2^32 requests fit in memory")
+    }
+
+    /// Takes the value at `slot` out and frees the slot.
+    pub fn remove(&mut self, slot: u32) -> T {
+        let value = *self.get(slot);
+        self.live -= 1;
+        if self.live == 0 {
+            self.reset();
+        } else {
+            self.free.push(slot);
+        }
+        value
+    }
+
+    /// All slots in use, ascending. This walks the whole slab.
+    pub fn slots(&self) -> Vec<u32> {
+        let mut free = self.free.clone();
+        free.sort_unstable();
+        let mut free = free.into_iter().peekable();
+        let used = self.chunks.iter().map(Vec::len).sum::<usize>();
+        let all = 0..u32::try_from(used).expect("slots are u32");
+        all.filter(|slot| free.next_if_eq(slot).is_none()).collect()
+    }
+
+    /// Number of values stored.
+    pub const fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether nothing is stored.
+    pub const fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// The value at `slot`, which must be in use.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &T {
+        &self.chunks[slot as usize / CHUNK][slot as usize % CHUNK]
+    }
+
+    /// The value at `slot`, which must be in use, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.chunks[slot as usize / CHUNK][slot as usize % CHUNK]
+    }
+
+    /// Gives the memory of a past peak back, all but one chunk.
+    fn reset(&mut self) {
+        self.chunks.truncate(1);
+        if let Some(chunk) = self.chunks.first_mut() {
+            chunk.clear();
+        }
+        self.free.clear();
+        self.free.shrink_to(CHUNK);
+    }
+}
+
+impl<T: Copy> Default for Slab<T> {
+    fn default() -> Self {
+        Slab::new()
+    }
+}
+
+/// Values in one piece of memory: large enough to be rare, small enough to waste little.
+const CHUNK: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_values_apart_over_chunks_and_reuse() {
+        let mut slab = Slab::new();
+        let slots: Vec<u32> = (0..3 * CHUNK as u64).map(|n| slab.insert(n)).collect();
+        for (n, &slot) in slots.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
+            assert_eq!(slab.remove(slot), n as u64);
+        }
+        let again: Vec<u32> = (0..CHUNK as u64).map(|n| slab.insert(n + 10_000)).collect();
+        assert_eq!(slab.len(), 3 * CHUNK);
+        assert_eq!(slab.slots(), (0..3 * CHUNK as u32).collect::<Vec<_>>());
+        slab.remove(slots[1]);
+        assert!(!slab.slots().contains(&slots[1]));
+        assert_eq!(slab.insert(1), slots[1]);
+        for (n, &slot) in again.iter().enumerate() {
+            assert_eq!(*slab.get(slot), n as u64 + 10_000);
+        }
+        for (n, &slot) in slots.iter().enumerate().filter(|(n, _)| n % 3 != 0) {
+            assert_eq!(*slab.get(slot), n as u64);
+        }
+    }
+
+    #[test]
+    fn an_empty_slab_gives_its_memory_back() {
+        let mut slab = Slab::new();
+        let slots: Vec<u32> = (0..10 * CHUNK as u64).map(|n| slab.insert(n)).collect();
+        for slot in slots {
+            slab.remove(slot);
+        }
+        assert!(slab.is_empty() && slab.chunks.len() == 1);
+        assert_eq!(slab.insert(7), 0);
+    }
+}

@@ -1,0 +1,84 @@
+//! What is on its way between a sender and a server: one message there, one command, one message back.
+
+use super::device::Stretch;
+use super::report::Bar;
+use super::server::Command;
+use crate::policy::Batch;
+use crate::request::{Operation, ServerId};
+use crate::time::Time;
+
+/// One batch on its way, or a process's own request where there are no agents.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub(super) sender: u32,
+    pub(super) server: ServerId,
+    pub(super) operation: Operation,
+    pub(super) bytes: u64,
+    /// Where on the device it begins.
+    pub(super) place: u64,
+    pub(super) issued: Time,
+    pub(super) begun: Time,
+    pub(super) done: Time,
+    pub(super) batch: Option<Batch>,
+}
+
+impl Load {
+    /// Bytes that travel to the server.
+    pub(super) const fn outbound(&self) -> u64 {
+        match self.operation {
+            Operation::Read => 0,
+            Operation::Write => self.bytes,
+        }
+    }
+
+    /// Bytes that travel back.
+    pub(super) const fn inbound(&self) -> u64 {
+        self.bytes - self.outbound()
+    }
+
+    /// What the server is told.
+    pub(super) const fn command(&self, load: u32) -> Command {
+        let stretch = Stretch { start: self.place, bytes: self.bytes, operation: self.operation };
+        Command { load, sender: self.sender, stretch }
+    }
+
+    /// For the picture.
+    pub(super) fn bar(&self) -> Bar {
+        Bar {
+            sender: self.sender,
+            server: self.server,
+            issued: self.issued,
+            begun: self.begun,
+            done: self.done,
+            bytes: self.bytes,
+            members: self.batch.as_ref().map_or(1, |batch| batch.members() as u32),
+        }
+    }
+}
+
+/// Loads by number; numbers are used again.
+#[derive(Debug, Default)]
+pub(super) struct Loads {
+    loads: Vec<Option<Load>>,
+    free: Vec<u32>,
+}
+
+impl Loads {
+    pub(super) fn insert(&mut self, load: Load) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.loads[index as usize] = Some(load);
+            return index;
+        }
+        self.loads.push(Some(load));
+        (self.loads.len() - 1) as u32
+    }
+
+    pub(super) fn get(&mut self, index: u32) -> &mut Load {
+        self.loads[index as usize].as_mut().expect("an event names a load that is on its way")
+    }
+
+    pub(super) fn remove(&mut self, index: u32) -> Load {
+        self.free.push(index);
+        self.loads[index as usize].take().expect("a load returns once")
+    }
+}

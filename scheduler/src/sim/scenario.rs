@@ -1,0 +1,201 @@
+//! What is simulated: the machines, the jobs and the policy, and what is wrong with them if anything.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::device::Device;
+use super::event::Events;
+use super::network::Link;
+use super::server::Congestion;
+use super::workload::Job;
+use crate::layout::{Layout, LayoutError};
+use crate::policy::{self, Limit, OutOfRange, Policy, Setup};
+use crate::request::ServerId;
+use crate::scheduler::{Config, Scheduler};
+
+/// A simulation to run. Everything that the outcome depends on is in here.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// The machines.
+    pub platform: Platform,
+    /// The forwarding layer; `None`: clients talk to the servers themselves.
+    pub forwarding: Option<Forwarding>,
+    /// The applications.
+    pub jobs: Vec<Job>,
+    /// Whether to keep every batch for a picture. Costs memory in proportion to the run.
+    pub timeline: bool,
+}
+
+impl Scenario {
+    /// Refuses what cannot be simulated.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        at_least_one("the number of servers", self.platform.servers.into())?;
+        at_least_one("the number of jobs", self.jobs.len() as u64)?;
+        at_least_one("the device's number of channels", self.platform.device.channels.into())?;
+        if let Some(forwarding) = &self.forwarding {
+            at_least_one("the number of agents", forwarding.agents.into())?;
+        }
+        for (job, parameters) in self.jobs.iter().enumerate() {
+            check_job(job, parameters)?;
+        }
+        let processes = self.jobs.iter().map(|job| job.processes as usize).sum::<usize>();
+        if processes > Events::INDEX_MAX {
+            return Err(ScenarioError::TooLarge("processes"));
+        }
+        let bytes = self.jobs.iter().try_fold(0_u64, |sum, job| sum.checked_add(job.bytes()));
+        match bytes.is_some_and(|bytes| bytes < Layout::LIMIT / 2) {
+            true => Ok(()),
+            false => Err(ScenarioError::TooLarge("bytes")),
+        }
+    }
+}
+
+fn check_job(job: usize, parameters: &Job) -> Result<(), ScenarioError> {
+    at_least_one("the number of processes", parameters.processes.into())?;
+    at_least_one("the number of processes on a node", parameters.per_node.into())?;
+    at_least_one("the request size", parameters.request)?;
+    if !parameters.volume.is_multiple_of(parameters.request) {
+        return Err(ScenarioError::Uneven { job });
+    }
+    match parameters.volume.checked_mul(parameters.processes.into()) {
+        Some(_) => Ok(()),
+        None => Err(ScenarioError::TooLarge("bytes")),
+    }
+}
+
+const fn at_least_one(what: &'static str, value: u64) -> Result<(), ScenarioError> {
+    if value == 0 { Err(ScenarioError::Zero(what)) } else { Ok(()) }
+}
+
+/// The machines and the wires between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// Number of data servers.
+    pub servers: u32,
+    /// Stripe unit of every file, in bytes. Files are striped over all servers; the first unit of file k
+    /// is on server k mod n.
+    pub unit: u64,
+    /// What each server stores on.
+    pub device: Device,
+    /// What a crowd of senders costs a server.
+    pub congestion: Congestion,
+    /// Between clients and agents.
+    pub front: Link,
+    /// Between agents and servers, or clients and servers where there are no agents.
+    pub back: Link,
+}
+
+impl Platform {
+    /// The layouts that files have: one for each server that a file may begin on.
+    pub(super) fn layouts(&self) -> Result<Vec<Layout>, LayoutError> {
+        let from = |first| {
+            let order = (0..self.servers).map(|step| ServerId((first + step) % self.servers));
+            Layout::round_robin(self.unit, order.collect())
+        };
+        (0..self.servers).map(from).collect()
+    }
+}
+
+/// The forwarding layer: agents that all run the same policy.
+#[derive(Clone)]
+pub struct Forwarding {
+    /// Number of agents. Compute nodes are divided among them evenly.
+    pub agents: u32,
+    /// Makes the policy of one agent.
+    pub policy: MakePolicy,
+    /// Bound on one batch.
+    pub batch: Limit,
+    /// Bound on what one agent has in flight at one server.
+    pub each: Limit,
+    /// Bound on what one agent has in flight in all.
+    pub total: Limit,
+}
+
+/// Makes the policy of one agent from what it must know.
+pub type MakePolicy = Arc<dyn Fn(&Setup) -> Box<dyn Policy> + Send + Sync>;
+
+impl Forwarding {
+    /// Agents with a policy of this name, its settings and all bounds at their defaults.
+    pub fn named(name: &str, agents: u32) -> Result<Forwarding, ScenarioError> {
+        let known = policy::ALL.iter().find(|entry| entry.name == name);
+        let make = known.ok_or_else(|| ScenarioError::UnknownPolicy(name.to_owned()))?.make;
+        Ok(Forwarding::with(agents, Arc::new(make)))
+    }
+
+    /// Agents with a policy that is made like this, all bounds at their defaults.
+    pub fn with(agents: u32, policy: MakePolicy) -> Forwarding {
+        let Config { setup, each, total } = Config::new(Setup::new(1));
+        Forwarding { agents, policy, batch: setup.batch, each, total }
+    }
+
+    /// The scheduler of one agent.
+    pub(super) fn scheduler(&self, agent: u32, servers: u32) -> Result<Scheduler, ScenarioError> {
+        let setup = Setup { servers, batch: self.batch, agent, agents: self.agents };
+        let config = Config { setup, each: self.each, total: self.total };
+        config.check().map_err(ScenarioError::Setup)?;
+        Ok(Scheduler::new(&config, (self.policy)(&setup)))
+    }
+}
+
+impl fmt::Debug for Forwarding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Forwarding { agents, batch, each, total, .. } = self;
+        write!(
+            f,
+            "Forwarding {{ agents: {agents}, batch: {batch:?}, each: {each:?}, total: {total:?} }}"
+        )
+    }
+}
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScenarioError {
+    /// A number that must be at least one is zero.
+    Zero(&'static str),
+    /// A process's volume is not a multiple of its request size.
+    Uneven {
+        /// The job, by its place in the list.
+        job: usize,
+    },
+    /// More processes, agents or bytes than the simulator can number.
+    TooLarge(&'static str),
+    /// The stripes make no sense.
+    Layout(LayoutError),
+    /// There is no policy of this name.
+    UnknownPolicy(String),
+    /// A policy cannot be set up like this.
+    Setup(OutOfRange),
+    /// Nothing will ever happen again, though requests wait: the policy holds them for ever.
+    Stuck {
+        /// How many processes still wait for an answer.
+        waiting: usize,
+    },
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScenarioError::Zero(what) => write!(f, "{what} is 0; it must be at least 1"),
+            ScenarioError::Uneven { job } => {
+                write!(f, "job {job}: the volume is not a multiple of the request size")
+            }
+            ScenarioError::TooLarge(what) => write!(f, "too many {what}"),
+            ScenarioError::Layout(error) => write!(f, "stripes: {error}"),
+            ScenarioError::UnknownPolicy(name) => write!(f, "there is no policy \"{name}\""),
+            ScenarioError::Setup(error) => write!(f, "policy: {error}"),
+            ScenarioError::Stuck { waiting } => {
+                write!(f, "the policy holds the requests of {waiting} processes for ever")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl From<LayoutError> for ScenarioError {
+    fn from(error: LayoutError) -> ScenarioError {
+        ScenarioError::Layout(error)
+    }
+}

@@ -1,0 +1,73 @@
+//! The forwarding agent: holds nodes, open files and locks, and sends reads and writes through the
+//! scheduler to the backing. Metadata goes straight through.
+//!
+//! It implements the mount's [`Store`](iofwd_mount::Store), so that a mount in the same process
+//! needs nothing in between, and anything else that speaks that trait can sit in front of it.
+
+mod callers;
+pub mod control;
+pub mod engine;
+mod files;
+mod latch;
+mod locks;
+mod nodes;
+mod store;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use iofwd_mount::{Cache, Caller, Errno};
+
+use crate::backend::posix::{Identity, Tree};
+
+use self::callers::Callers;
+use self::engine::{Engine, EngineSettings};
+use self::files::{Directories, Files};
+use self::locks::Locks;
+use self::nodes::Nodes;
+
+/// An agent over one exported directory.
+#[derive(Debug)]
+pub struct Agent {
+    tree: Tree,
+    nodes: Nodes,
+    files: Files,
+    directories: Directories,
+    locks: Arc<Locks>,
+    engine: Engine,
+    callers: Callers,
+    /// The kernel caches pages of files that are open for writing only, and reads them back.
+    readable: bool,
+}
+
+impl Agent {
+    /// Export a directory.
+    pub fn new(path: &Path, cache: Cache, settings: &EngineSettings) -> Result<Agent, Errno> {
+        let tree = Tree::open(path)?;
+        let nodes = Nodes::new(Arc::clone(tree.root()));
+        Ok(Agent {
+            tree,
+            nodes,
+            files: Files::files(),
+            directories: Directories::directories(),
+            locks: Arc::new(Locks::default()),
+            engine: Engine::start(settings)?,
+            callers: Callers::default(),
+            readable: cache == Cache::Exclusive,
+        })
+    }
+
+    /// From now on this thread acts as the caller.
+    fn act_as(&self, caller: &Caller) {
+        if Identity::can_be_assumed() {
+            self.callers.identity(caller).assume();
+        }
+    }
+
+    /// Wait for everything under way, and make everything written durable.
+    pub fn flush(&self) -> Result<(), Errno> {
+        self.engine.drain();
+        Identity::assume_agent();
+        self.tree.sync(&self.nodes.elsewhere(self.tree.root().key()))
+    }
+}

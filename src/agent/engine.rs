@@ -1,0 +1,407 @@
+//! The engine: asks the scheduler, acts, reports back.
+//!
+//! A read or write that the scheduler lets pass at once is done on the thread that brought it, with
+//! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
+//! does it, together with its neighbours.
+
+mod call;
+mod clock;
+mod cost;
+mod report;
+mod settings;
+mod timer;
+mod transfer;
+mod workers;
+
+use std::collections::HashMap;
+use std::io::{IoSlice, IoSliceMut};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use iofwd_mount::caller::RequestKey;
+use iofwd_mount::store::WriteAt;
+use iofwd_mount::{Caller, DataReply, Errno, Reply};
+use iofwd_scheduler::layout::{Layout, Piece as Stretch};
+use iofwd_scheduler::policy::{Batch, Decision};
+use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
+use iofwd_scheduler::scheduler::{Cancelled, Outcome, Scheduler};
+use iofwd_scheduler::time::Time;
+
+use crate::backend::posix::Identity;
+
+use super::files::OpenFile;
+
+use call::{Answer, Payload, Piece, Whole, WholeAnswer};
+use clock::Clock;
+use cost::Costs;
+use workers::{Task, Workers};
+
+pub use report::Report;
+pub use settings::EngineSettings;
+
+/// The engine of one agent.
+#[derive(Debug)]
+pub struct Engine {
+    core: Arc<Core>,
+}
+
+/// What the engine's threads share.
+struct Core {
+    layout: Layout,
+    clock: Clock,
+    state: Mutex<State>,
+    /// The timer has a new time to wait for.
+    timer: Condvar,
+    /// Nothing is queued or in flight.
+    idle: Condvar,
+    workers: Workers,
+}
+
+struct State {
+    scheduler: Scheduler,
+    /// What is to be done for each request that is queued.
+    queued: HashMap<RequestId, Piece>,
+    next: u64,
+    /// When to ask the scheduler again if nothing else happens.
+    deadline: Time,
+    stopping: bool,
+    costs: Costs,
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Read from an open file, and answer.
+    pub(super) fn read(
+        &self,
+        caller: &Caller,
+        open: Arc<OpenFile>,
+        offset: u64,
+        size: u32,
+        reply: DataReply,
+    ) {
+        let extent = Extent::new(offset, u64::from(size));
+        let mut stretches = self.core.layout.split(extent);
+        let Some(first) = stretches.next() else { return reply.data(&[]) };
+        let asked = Asked { caller, open: &open, operation: Operation::Read };
+        if stretches.next().is_some() {
+            let whole =
+                Whole::new(WholeAnswer::Read(reply), self.core.layout.split(extent).count());
+            return self.submit_parts(&asked, extent, &whole, &|_| Payload::None);
+        }
+        self.read_one(&asked, &first, reply);
+    }
+
+    fn read_one(&self, asked: &Asked<'_>, stretch: &Stretch, reply: DataReply) {
+        let mut reply = Some(reply);
+        let id = self.core.admit(asked, stretch, &mut || Piece {
+            file: Arc::clone(asked.open),
+            key: asked.caller.request,
+            identity: None,
+            payload: Payload::None,
+            append: false,
+            answer: Answer::Read(reply.take().expect("asked for once")),
+        });
+        let (Some(id), Some(reply)) = (id, reply) else { return };
+        transfer::with_buffer(stretch.extent.length as usize, |buffer| {
+            let into = &mut [IoSliceMut::new(buffer)];
+            let result = asked.open.file.read(into, stretch.extent.offset);
+            self.core.complete(&[(id, outcome(&result))]);
+            match result {
+                Ok(count) => reply.data(&buffer[..count]),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    /// Write to an open file, and answer. Under `identity` if there is one.
+    pub(super) fn write(
+        &self,
+        caller: &Caller,
+        identity: Option<Identity>,
+        open: Arc<OpenFile>,
+        at: &WriteAt,
+        data: &[u8],
+        reply: Reply<u32>,
+    ) {
+        let extent = Extent::new(at.offset, data.len() as u64);
+        let asked = Asked { caller, open: &open, operation: Operation::Write };
+        let mut stretches = self.core.layout.split(extent);
+        let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
+        let several = stretches.next().is_some();
+        if several && !at.append {
+            let payload = Payload::copy(data);
+            let late = at.late.then(|| Arc::clone(&open.node));
+            let answer = WholeAnswer::Write(reply, late);
+            let whole = Whole::new(answer, self.core.layout.split(extent).count());
+            let part = |stretch: &Stretch| {
+                payload.part(stretch.extent.offset - at.offset, stretch.extent.length)
+            };
+            return self.submit_parts_as(&asked, identity.as_ref(), extent, &whole, &part);
+        }
+        // Where an append will land nobody knows before it has: it goes out as one.
+        let stretch = Stretch { extent, ..first };
+        self.write_one(&asked, identity, at, &stretch, data, reply);
+    }
+
+    fn write_one(
+        &self,
+        asked: &Asked<'_>,
+        identity: Option<Identity>,
+        at: &WriteAt,
+        stretch: &Stretch,
+        data: &[u8],
+        reply: Reply<u32>,
+    ) {
+        let late = at.late.then(|| Arc::clone(&asked.open.node));
+        let mut answer = Some(Answer::Write(reply, late));
+        // Copied beforehand where it will probably have to wait, rather than under the lock.
+        let mut copied = self.core.is_contended().then(|| Payload::copy(data));
+        let id = self.core.admit(asked, stretch, &mut || Piece {
+            file: Arc::clone(asked.open),
+            key: asked.caller.request,
+            identity: identity.clone(),
+            payload: copied.take().unwrap_or_else(|| Payload::copy(data)),
+            append: at.append,
+            answer: answer.take().expect("asked for once"),
+        });
+        let (Some(id), Some(answer)) = (id, answer) else { return };
+        if let Some(identity) = &identity {
+            identity.assume();
+        }
+        let result = asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append);
+        self.core.complete(&[(id, outcome(&result))]);
+        answer.send(result.map(call::Done::Written));
+    }
+
+    fn submit_parts(
+        &self,
+        asked: &Asked<'_>,
+        extent: Extent,
+        whole: &Arc<Whole>,
+        payload: &dyn Fn(&Stretch) -> Payload,
+    ) {
+        self.submit_parts_as(asked, None, extent, whole, payload);
+    }
+
+    /// One request for each stretch; the call is answered when the last is done.
+    fn submit_parts_as(
+        &self,
+        asked: &Asked<'_>,
+        identity: Option<&Identity>,
+        extent: Extent,
+        whole: &Arc<Whole>,
+        payload: &dyn Fn(&Stretch) -> Payload,
+    ) {
+        let parts = self.core.layout.split(extent).enumerate().map(|(index, stretch)| {
+            let piece = Piece {
+                file: Arc::clone(asked.open),
+                key: asked.caller.request,
+                identity: identity.cloned(),
+                payload: payload(&stretch),
+                append: false,
+                answer: Answer::Part(Arc::clone(whole), index, stretch.extent.length),
+            };
+            (stretch, piece)
+        });
+        self.core.submit_all(asked, parts.collect());
+    }
+
+    /// A signal reached the caller: if its request still waits for its turn, it waits no longer.
+    pub(super) fn interrupt(&self, key: RequestKey) {
+        if let Some(piece) = self.core.withdraw(key) {
+            piece.answer.send(Err(Errno::EINTR));
+        }
+    }
+
+    /// Wait until everything that was asked for is done.
+    pub fn drain(&self) {
+        let mut state = self.core.lock();
+        while state.scheduler.queued() + state.scheduler.in_flight() > 0 {
+            state = self.core.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What the scheduler has done so far.
+    pub fn report(&self) -> Report {
+        let state = self.core.lock();
+        Report::new(&state.scheduler, &state.costs)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.core.lock().stopping = true;
+        self.core.timer.notify_all();
+        self.core.workers.stop();
+    }
+}
+
+/// Who asks for what, of which file.
+struct Asked<'a> {
+    caller: &'a Caller,
+    open: &'a Arc<OpenFile>,
+    operation: Operation,
+}
+
+impl Asked<'_> {
+    fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
+        Request {
+            id,
+            file: FileId(self.open.node.id.0),
+            job: JobId(u64::from(self.caller.uid)),
+            // Bytes that nobody is known to hold yet go to the first server's queue.
+            server: stretch.server.unwrap_or(ServerId(0)),
+            operation: self.operation,
+            extent: stretch.extent,
+            local: stretch.local,
+            arrived,
+        }
+    }
+}
+
+impl Core {
+    /// Submit a request. Answers its id if it is to be done here and now; otherwise `make` was
+    /// called, and a worker does it when its turn comes.
+    fn admit(
+        &self,
+        asked: &Asked<'_>,
+        stretch: &Stretch,
+        make: &mut dyn FnMut() -> Piece,
+    ) -> Option<RequestId> {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        let id = state.next_id();
+        state.scheduler.submit(now, asked.request(id, stretch, now));
+        let mut tasks = Vec::new();
+        let mut make = Some(make);
+        let mut mine = None;
+        let deadline = loop {
+            match state.scheduler.poll(now) {
+                Decision::Issue(batch) if is_only(&batch, id) => {
+                    mine = Some(id);
+                    make = None;
+                }
+                Decision::Issue(batch) => {
+                    if let Some(make) =
+                        make.take_if(|_| batch.requests().iter().any(|r| r.id == id))
+                    {
+                        state.queued.insert(id, make());
+                    }
+                    tasks.push(state.take(batch));
+                }
+                Decision::WaitUntil(time) => break time,
+                Decision::Empty => break Time::NEVER,
+            }
+        };
+        if let Some(make) = make {
+            state.queued.insert(id, make());
+        }
+        self.arm(&mut state, deadline);
+        state.costs.add(|| self.clock.now().since(now));
+        drop(state);
+        self.workers.push(tasks);
+        mine
+    }
+
+    /// Submit the parts of one call, all of them to be done by workers.
+    fn submit_all(&self, asked: &Asked<'_>, parts: Vec<(Stretch, Piece)>) {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        for (stretch, piece) in parts {
+            let id = state.next_id();
+            state.scheduler.submit(now, asked.request(id, &stretch, now));
+            state.queued.insert(id, piece);
+        }
+        let tasks = self.poll(&mut state, now);
+        drop(state);
+        self.workers.push(tasks);
+    }
+
+    /// Requests came back: tell the scheduler, and do what it lets pass now.
+    fn complete(&self, done: &[(RequestId, Outcome)]) {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        for (id, outcome) in done {
+            state.scheduler.complete(now, *id, *outcome);
+        }
+        if state.scheduler.queued() == 0 {
+            if state.scheduler.in_flight() == 0 {
+                self.idle.notify_all();
+            }
+            state.costs.add(|| self.clock.now().since(now));
+            return;
+        }
+        let tasks = self.poll(&mut state, now);
+        drop(state);
+        self.workers.push(tasks);
+    }
+
+    /// Everything that may go out now.
+    fn poll(&self, state: &mut State, now: Time) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        let deadline = loop {
+            match state.scheduler.poll(now) {
+                Decision::Issue(batch) => tasks.push(state.take(batch)),
+                Decision::WaitUntil(time) => break time,
+                Decision::Empty => break Time::NEVER,
+            }
+        };
+        self.arm(state, deadline);
+        tasks
+    }
+
+    fn arm(&self, state: &mut State, deadline: Time) {
+        if deadline < state.deadline {
+            self.timer.notify_one();
+        }
+        state.deadline = deadline;
+    }
+
+    fn withdraw(&self, key: RequestKey) -> Option<Piece> {
+        let mut state = self.lock();
+        let alone = |piece: &Piece| piece.key == key && !matches!(piece.answer, Answer::Part(..));
+        let id = state.queued.iter().find(|(_, piece)| alone(piece)).map(|(id, _)| *id)?;
+        let now = self.clock.now();
+        match state.scheduler.cancel(now, id) {
+            Cancelled::Queued(_) => state.queued.remove(&id),
+            Cancelled::InFlight | Cancelled::Unknown => None,
+        }
+    }
+
+    /// Whether a request that comes now will probably have to wait.
+    fn is_contended(&self) -> bool {
+        self.layout != Layout::single(ServerId(0)) || self.workers.are_busy()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn next_id(&mut self) -> RequestId {
+        self.next += 1;
+        RequestId(self.next)
+    }
+
+    /// A batch with what is to be done for each of its requests.
+    fn take(&mut self, batch: Batch) -> Task {
+        let members = batch.requests().iter().map(|request| {
+            let piece = self.queued.remove(&request.id);
+            (*request, piece.expect("a request that is issued was queued with its piece"))
+        });
+        Task { members: members.collect() }
+    }
+}
+
+fn is_only(batch: &Batch, id: RequestId) -> bool {
+    matches!(batch.requests(), [only] if only.id == id)
+}
+
+fn outcome(result: &Result<usize, Errno>) -> Outcome {
+    Outcome { bytes: result.map_or(0, |count| count as u64), failed: result.is_err() }
+}

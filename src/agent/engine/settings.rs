@@ -1,0 +1,111 @@
+//! How an engine is set up: the policy, the servers it believes in, the bounds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use iofwd_mount::Errno;
+use iofwd_scheduler::layout::Layout;
+use iofwd_scheduler::policy::{self, Directive, Setup};
+use iofwd_scheduler::request::ServerId;
+use iofwd_scheduler::room::Limit;
+use iofwd_scheduler::scheduler::{Config, Scheduler};
+use iofwd_scheduler::time::{Span, Time};
+
+use super::clock::Clock;
+use super::cost::Costs;
+use super::workers::Workers;
+use super::{Core, Engine, State, timer};
+
+/// What can be set.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// The scheduling policy, by name.
+    pub policy: String,
+    /// The length of a window, for policies that have them; `None` is the policy's default.
+    pub window: Option<Span>,
+    /// Treat every file as striped over so many servers; 1: the directory is one server.
+    pub servers: u32,
+    /// Bytes of a file on one server before the next one follows.
+    pub stripe: u64,
+    /// Requests under way at one server at a time.
+    pub depth: u32,
+}
+
+impl Default for EngineSettings {
+    fn default() -> EngineSettings {
+        EngineSettings {
+            policy: "twins".into(),
+            window: None,
+            servers: 1,
+            stripe: 64 << 10,
+            depth: 64,
+        }
+    }
+}
+
+impl EngineSettings {
+    /// Whether an engine can be set up so; if not, what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        self.layout()?;
+        self.config().check().map_err(|error| error.to_string())?;
+        self.policy().map(drop)
+    }
+
+    fn layout(&self) -> Result<Layout, String> {
+        if self.servers == 1 {
+            return Ok(Layout::single(ServerId(0)));
+        }
+        let servers = (0..self.servers).map(ServerId).collect();
+        Layout::round_robin(self.stripe, servers).map_err(|error| error.to_string())
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new(Setup::new(self.servers));
+        config.each = Limit::new(self.depth, config.each.bytes);
+        config
+    }
+
+    fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
+        policy::by_name(&self.policy, &Setup::new(self.servers)).ok_or_else(|| {
+            let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
+            format!("no policy '{}': choose one of {}", self.policy, names.join(", "))
+        })
+    }
+}
+
+impl Engine {
+    /// Start an engine.
+    pub fn start(settings: &EngineSettings) -> Result<Engine, Errno> {
+        let explain = |reason: String| {
+            tracing::error!(%reason, "the engine cannot be set up");
+            Errno::EINVAL
+        };
+        let clock = Clock::start();
+        let policy = settings.policy().map_err(explain)?;
+        let mut scheduler = Scheduler::new(&settings.config(), policy);
+        scheduler.direct(Time::ZERO, Directive::ClockOffset(clock.offset()));
+        if let Some(window) = settings.window {
+            scheduler.direct(Time::ZERO, Directive::Window(window));
+        }
+        let core = Arc::new(Core {
+            layout: settings.layout().map_err(explain)?,
+            clock,
+            state: Mutex::new(State {
+                scheduler,
+                queued: HashMap::new(),
+                next: 0,
+                deadline: Time::NEVER,
+                stopping: false,
+                costs: Costs::new(),
+            }),
+            timer: Condvar::new(),
+            idle: Condvar::new(),
+            workers: Workers::new((settings.depth * settings.servers) as usize),
+        });
+        core.workers.employ(&core);
+        let timed = Arc::clone(&core);
+        thread::Builder::new().name("iofwd-timer".into()).spawn(move || timer::run(&timed))?;
+        Ok(Engine { core })
+    }
+}

@@ -1,0 +1,104 @@
+//! Does a batch: neighbours in the file in one call, each member's bytes to whom they belong.
+
+use std::cell::RefCell;
+use std::io::{IoSlice, IoSliceMut};
+
+use iofwd_mount::Errno;
+use iofwd_scheduler::request::{Operation, Request, RequestId};
+use iofwd_scheduler::scheduler::Outcome;
+
+use super::Core;
+use super::call::{Done, Piece};
+use super::workers::Task;
+
+/// A buffer of this thread, for bytes that are answered before it is used again.
+pub(super) fn with_buffer<T>(size: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    thread_local! {
+        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    BUFFER.with_borrow_mut(|buffer| {
+        if buffer.len() < size {
+            buffer.resize(size.next_power_of_two(), 0);
+        }
+        use_it(&mut buffer[..size])
+    })
+}
+
+/// Do everything in a batch, tell the scheduler, answer.
+pub(super) fn run(core: &Core, task: Task) {
+    let mut results = Vec::with_capacity(task.members.len());
+    for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
+        left.extent.touches(right.extent) && go_together(left_piece, right_piece)
+    }) {
+        results.extend(do_run(run));
+    }
+    let done: Vec<(RequestId, Outcome)> = task
+        .members
+        .iter()
+        .zip(&results)
+        .map(|((request, _), result)| (request.id, outcome(result)))
+        .collect();
+    core.complete(&done);
+    for ((_, piece), result) in task.members.into_iter().zip(results) {
+        piece.answer.send(result);
+    }
+}
+
+fn go_together(left: &Piece, right: &Piece) -> bool {
+    !left.append && !right.append && left.identity == right.identity
+}
+
+/// Neighbours in the file, in one system call.
+fn do_run(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
+    let Some((first, piece)) = run.first() else { return Vec::new() };
+    match first.operation {
+        Operation::Read => read(run),
+        Operation::Write => {
+            if let Some(identity) = &piece.identity {
+                identity.assume();
+            }
+            write(run)
+        }
+    }
+}
+
+fn read(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
+    let mut buffers: Vec<Vec<u8>> =
+        run.iter().map(|(request, _)| vec![0; request.length() as usize]).collect();
+    let mut slices: Vec<IoSliceMut<'_>> =
+        buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+    let (first, piece) = &run[0];
+    let result = piece.file.file.read(&mut slices, first.extent.offset);
+    share(run, result)
+        .into_iter()
+        .zip(buffers)
+        .map(|(share, mut buffer)| {
+            buffer.truncate(share?);
+            Ok(Done::Read(buffer))
+        })
+        .collect()
+}
+
+fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
+    let slices: Vec<IoSlice<'_>> =
+        run.iter().map(|(_, piece)| IoSlice::new(piece.payload.bytes())).collect();
+    let (first, piece) = &run[0];
+    let result = piece.file.file.write(&slices, first.extent.offset, piece.append);
+    share(run, result).into_iter().map(|share| share.map(Done::Written)).collect()
+}
+
+/// How much of a run's bytes each member gets: the first ones first.
+fn share(run: &[(Request, Piece)], result: Result<usize, Errno>) -> Vec<Result<usize, Errno>> {
+    let mut left = result;
+    run.iter()
+        .map(|(request, _)| {
+            let share = left?.min(request.length() as usize);
+            left = left.map(|left| left - share);
+            Ok(share)
+        })
+        .collect()
+}
+
+fn outcome(result: &Result<Done, Errno>) -> Outcome {
+    Outcome { bytes: result.as_ref().map_or(0, Done::length), failed: result.is_err() }
+}

@@ -1,0 +1,142 @@
+//! The nodes the kernel knows: numbers it names them by, and how often it was told of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry as Slot;
+
+use iofwd_mount::Errno;
+use iofwd_mount::store::{Attr, Entry, NodeId};
+
+use crate::backend::posix::{Found, Inode, Key};
+
+use super::latch::Latch;
+
+/// A node that the kernel knows.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) id: NodeId,
+    pub(super) inode: Arc<Inode>,
+    pub(super) late_errors: Latch,
+    references: AtomicU64,
+}
+
+impl Node {
+    fn new(id: NodeId, inode: Arc<Inode>) -> Arc<Node> {
+        let references = AtomicU64::new(1);
+        Arc::new(Node { id, inode, late_errors: Latch::default(), references })
+    }
+
+    /// Whether the kernel has given up its last reference.
+    fn release(&self, count: u64) -> bool {
+        self.references.fetch_sub(count, Ordering::AcqRel) <= count
+    }
+
+    /// Attributes with the node's number filled in.
+    pub(super) fn name(&self, attr: Attr) -> Attr {
+        Attr { node: self.id, ..attr }
+    }
+
+    /// Attributes as an entry: the kernel counts it as a reference.
+    pub(super) fn entry(&self, attr: Attr) -> Entry {
+        Entry { attr: self.name(attr) }
+    }
+}
+
+/// All nodes the kernel knows. A number is never used twice.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    by_id: DashMap<NodeId, Arc<Node>>,
+    by_key: DashMap<Key, Arc<Node>>,
+    next: AtomicU64,
+}
+
+impl Nodes {
+    pub(super) fn new(root: Arc<Inode>) -> Nodes {
+        let nodes = Nodes {
+            by_id: DashMap::new(),
+            by_key: DashMap::new(),
+            next: AtomicU64::new(NodeId::ROOT.0 + 1),
+        };
+        let node = Node::new(NodeId::ROOT, root);
+        nodes.by_key.insert(node.inode.key(), Arc::clone(&node));
+        nodes.by_id.insert(node.id, node);
+        nodes
+    }
+
+    /// The node of that number.
+    pub(super) fn get(&self, id: NodeId) -> Result<Arc<Node>, Errno> {
+        self.by_id.get(&id).map(|node| Arc::clone(&node)).ok_or(Errno::ESTALE)
+    }
+
+    /// The node that a name led to, with one more reference.
+    pub(super) fn refer(&self, found: &Found) -> Result<Arc<Node>, Errno> {
+        if let Some(node) = self.by_key.get(&found.key)
+            && node.inode.birth() == found.birth
+        {
+            node.references.fetch_add(1, Ordering::AcqRel);
+            found.remember(&node.inode);
+            return Ok(Arc::clone(&node));
+        }
+        Ok(self.adopt(found.open()?))
+    }
+
+    /// The node of an inode that was just opened, with one more reference.
+    pub(super) fn adopt(&self, inode: Arc<Inode>) -> Arc<Node> {
+        let fresh = |inode| Node::new(NodeId(self.next.fetch_add(1, Ordering::Relaxed)), inode);
+        match self.by_key.entry(inode.key()) {
+            Slot::Occupied(held) if held.get().inode.birth() == inode.birth() => {
+                held.get().references.fetch_add(1, Ordering::AcqRel);
+                Arc::clone(held.get())
+            }
+            // The number is in use again: the kernel may still hold the node it was before.
+            Slot::Occupied(mut held) => {
+                let node = fresh(inode);
+                held.insert(Arc::clone(&node));
+                self.by_id.insert(node.id, Arc::clone(&node));
+                node
+            }
+            Slot::Vacant(free) => {
+                let node = fresh(inode);
+                free.insert(Arc::clone(&node));
+                self.by_id.insert(node.id, Arc::clone(&node));
+                node
+            }
+        }
+    }
+
+    /// The kernel gives up references.
+    pub(super) fn forget(&self, id: NodeId, references: u64) {
+        let Ok(node) = self.get(id) else { return };
+        if id == NodeId::ROOT {
+            return;
+        }
+        // Decided while nobody can find the node by its key and refer to it once more.
+        let mut gone = None;
+        self.by_key.remove_if(&node.inode.key(), |_, held| {
+            Arc::ptr_eq(held, &node) && *gone.insert(node.release(references))
+        });
+        if gone.unwrap_or_else(|| node.release(references)) {
+            self.by_id.remove(&id);
+        }
+    }
+
+    /// One node of each device other than that of the root.
+    pub(super) fn elsewhere(&self, root: Key) -> Vec<Arc<Inode>> {
+        let mut seen = vec![root.device];
+        let mut found = Vec::new();
+        for node in &self.by_key {
+            if !seen.contains(&node.key().device) && !node.inode.is_symlink() {
+                seen.push(node.key().device);
+                found.push(Arc::clone(&node.inode));
+            }
+        }
+        found
+    }
+
+    /// How many nodes the kernel knows.
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+}

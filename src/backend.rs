@@ -1,0 +1,3 @@
+//! Where the data lie: the engines an agent forwards to.
+
+pub mod posix;

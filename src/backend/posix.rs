@@ -1,0 +1,67 @@
+//! A directory of a mounted file system, reached by descriptors and never by paths.
+//!
+//! Every node is held by a descriptor that names the inode itself, so that no rename or symbolic
+//! link, whenever it happens, leads anywhere else. Every call is made as the user who asked.
+
+mod attributes;
+mod descriptor;
+mod directory;
+mod file;
+mod identity;
+mod inode;
+mod lock;
+mod names;
+mod system;
+
+pub use descriptor::raise_limit;
+pub use directory::Directory;
+pub use file::File;
+pub use identity::Identity;
+pub use inode::{Birth, Inode, Key, Place};
+pub use lock::RangeLocks;
+pub use names::{Found, Made};
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use iofwd_mount::Errno;
+
+use self::descriptor::Descriptors;
+
+/// An exported directory.
+#[derive(Debug)]
+pub struct Tree {
+    root: Arc<Inode>,
+    descriptors: Arc<Descriptors>,
+}
+
+impl Tree {
+    /// Open the directory that is to be exported.
+    pub fn open(path: &Path) -> Result<Tree, Errno> {
+        let fd = system::open_directory_path(path)?;
+        let descriptors = Arc::new(Descriptors::new());
+        let root = Inode::root(fd, Arc::clone(&descriptors))?;
+        Ok(Tree { root: Arc::new(root), descriptors })
+    }
+
+    /// The exported directory itself.
+    pub fn root(&self) -> &Arc<Inode> {
+        &self.root
+    }
+
+    /// Write everything that was written to the file systems of these nodes to their devices.
+    pub fn sync(&self, others: &[Arc<Inode>]) -> Result<(), Errno> {
+        for inode in std::iter::once(&self.root).chain(others) {
+            let fd: OwnedFd =
+                system::reopen(&*inode.descriptor()?, libc::O_RDONLY | libc::O_NONBLOCK)?;
+            system::syncfs(&fd)?;
+        }
+        Ok(())
+    }
+
+    /// Descriptors held for nodes, and the most that may be held.
+    pub fn descriptors(&self) -> (usize, usize) {
+        self.descriptors.usage()
+    }
+}

@@ -1,0 +1,194 @@
+//! A node of the tree: which inode it is, and a descriptor that names it.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use iofwd_mount::Errno;
+use iofwd_mount::store::Timestamp;
+
+use super::descriptor::Descriptors;
+use super::identity::Identity;
+use super::system::{self, FileHandle};
+
+/// Which inode: device and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Major and minor number of the device.
+    pub device: (u32, u32),
+    /// The number on it.
+    pub number: u64,
+}
+
+/// When the inode was made, where the file system tells: a number used again is another inode.
+pub type Birth = Option<Timestamp>;
+
+/// Where a node was last found.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// In this directory,
+    pub parent: Arc<Inode>,
+    /// under this name.
+    pub name: CString,
+}
+
+/// A node of the tree.
+#[derive(Debug)]
+pub struct Inode {
+    key: Key,
+    birth: Birth,
+    mode: u32,
+    /// The device of the exported directory.
+    home: (u32, u32),
+    descriptors: Arc<Descriptors>,
+    descriptor: Mutex<Option<Arc<OwnedFd>>>,
+    used: AtomicBool,
+    handle: OnceLock<Option<FileHandle>>,
+    place: Mutex<Option<Place>>,
+    this: Weak<Inode>,
+}
+
+impl Inode {
+    pub(super) fn root(fd: OwnedFd, descriptors: Arc<Descriptors>) -> Result<Inode, Errno> {
+        let stat = system::statx(&fd, c"")?;
+        Ok(Inode {
+            home: key_of(&stat).device,
+            key: key_of(&stat),
+            birth: birth_of(&stat),
+            mode: u32::from(stat.stx_mode),
+            descriptors,
+            descriptor: Mutex::new(Some(Arc::new(fd))),
+            used: AtomicBool::new(true),
+            handle: OnceLock::new(),
+            place: Mutex::new(None),
+            // The root is in no clock and its descriptor stays open.
+            this: Weak::new(),
+        })
+    }
+
+    /// A node just found, held by its descriptor.
+    pub(super) fn found(
+        fd: OwnedFd,
+        stat: &libc::statx,
+        place: Option<Place>,
+        parent: &Inode,
+    ) -> Arc<Inode> {
+        let inode = Arc::new_cyclic(|this| Inode {
+            key: key_of(stat),
+            birth: birth_of(stat),
+            mode: u32::from(stat.stx_mode),
+            home: parent.home,
+            descriptors: Arc::clone(&parent.descriptors),
+            descriptor: Mutex::new(Some(Arc::new(fd))),
+            used: AtomicBool::new(true),
+            handle: OnceLock::new(),
+            place: Mutex::new(place),
+            this: Weak::clone(this),
+        });
+        parent.descriptors.opened(Arc::downgrade(&inode));
+        inode
+    }
+
+    /// Which inode it is.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// When it was made.
+    pub fn birth(&self) -> Birth {
+        self.birth
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_symlink(&self) -> bool {
+        self.mode & libc::S_IFMT == libc::S_IFLNK
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.mode & libc::S_IFMT == libc::S_IFREG
+    }
+
+    /// The device of the exported directory.
+    pub(super) fn home(&self) -> (u32, u32) {
+        self.home
+    }
+
+    /// Remember where it was found last: the way back if its descriptor had to be closed.
+    pub(super) fn found_at(&self, parent: &Arc<Inode>, name: &CString) {
+        if self.this.strong_count() > 0 {
+            let place = Place { parent: Arc::clone(parent), name: name.clone() };
+            *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        }
+    }
+
+    /// The descriptor that names it; opened again if it had to be closed.
+    pub(super) fn descriptor(&self) -> Result<Arc<OwnedFd>, Errno> {
+        self.used.store(true, Ordering::Relaxed);
+        let mut held = self.descriptor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fd) = &*held {
+            return Ok(Arc::clone(fd));
+        }
+        let fd = Arc::new(self.reopen()?);
+        *held = Some(Arc::clone(&fd));
+        drop(held);
+        self.descriptors.opened(Weak::clone(&self.this));
+        Ok(fd)
+    }
+
+    fn reopen(&self) -> Result<OwnedFd, Errno> {
+        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let place = place.ok_or(Errno::ESTALE)?;
+        let parent = place.parent.descriptor()?;
+        let fd = match self.handle.get().and_then(Option::as_ref) {
+            Some(handle) if Identity::can_be_assumed() => {
+                Identity::assume_agent();
+                // The handle is looked for on the file system of a descriptor that can be read.
+                let mount = system::reopen(&*parent, libc::O_RDONLY | libc::O_DIRECTORY)?;
+                system::open_by_handle(&mount, handle)?
+            }
+            _ => system::openat(&*parent, &place.name, libc::O_PATH, 0)?,
+        };
+        let stat = system::statx(&fd, c"")?;
+        let same = key_of(&stat) == self.key && birth_of(&stat) == self.birth;
+        if same { Ok(fd) } else { Err(Errno::ESTALE) }
+    }
+
+    /// Close the descriptor, unless it was used since this was last asked.
+    pub(super) fn close_if_unused(&self) -> bool {
+        if self.used.swap(false, Ordering::Relaxed) {
+            return false;
+        }
+        let mut held = self.descriptor.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*held {
+            // Somebody is about to use it.
+            Some(fd) if Arc::strong_count(fd) > 1 => false,
+            Some(fd) => {
+                self.handle.get_or_init(|| system::name_to_handle(&**fd).ok());
+                *held = None;
+                self.descriptors.closed();
+                true
+            }
+            None => true,
+        }
+    }
+}
+
+impl Drop for Inode {
+    fn drop(&mut self) {
+        let held = self.descriptor.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if held.take().is_some() {
+            self.descriptors.closed();
+        }
+    }
+}
+
+pub(super) fn key_of(stat: &libc::statx) -> Key {
+    Key { device: (stat.stx_dev_major, stat.stx_dev_minor), number: stat.stx_ino }
+}
+
+pub(super) fn birth_of(stat: &libc::statx) -> Birth {
+    (stat.stx_mask & libc::STATX_BTIME != 0)
+        .then(|| Timestamp { secs: stat.stx_btime.tv_sec, nanos: stat.stx_btime.tv_nsec })
+}

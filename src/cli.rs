@@ -1,0 +1,155 @@
+//! What can be typed: the arguments of every subcommand, no logic.
+
+mod background;
+mod demo;
+mod helper;
+mod mount;
+mod quantity;
+mod signals;
+mod status;
+mod unmount;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use iofwd_mount::Cache;
+use iofwd_scheduler::time::Span;
+
+/// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
+#[derive(Debug, Parser)]
+#[command(name = "iofwd", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Mount a directory, forwarded through an agent in this process
+    #[command(after_help = "Example:\n  iofwd mount /lustre/project /mnt/project\n  \
+        iofwd mount --cache=close-to-open --allow-other /data /mnt/data")]
+    Mount(MountArguments),
+    /// Wait for everything under way, make it durable, unmount, confirm
+    #[command(after_help = "Example:\n  iofwd unmount /mnt/project")]
+    Unmount(UnmountArguments),
+    /// Show what the agent behind a mountpoint has done
+    #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
+        iofwd status --json /mnt/project")]
+    Status(StatusArguments),
+    /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
+    #[command(after_help = "Example:\n  iofwd demo")]
+    Demo,
+}
+
+#[derive(Debug, Clone, Args)]
+struct MountArguments {
+    /// The directory to forward
+    source: PathBuf,
+    /// Where it appears
+    mountpoint: PathBuf,
+    /// Stay in the foreground, and log to standard error
+    #[arg(short, long)]
+    foreground: bool,
+    /// What this node may cache: coherent, close-to-open or exclusive
+    #[arg(long, value_name = "MODE", default_value_t = Cache::Coherent, env = "IOFWD_CACHE")]
+    cache: Cache,
+    /// Let other users in; their own permissions decide what they may do
+    #[arg(long)]
+    allow_other: bool,
+    /// Refuse every change
+    #[arg(long)]
+    read_only: bool,
+    /// Replace the mountpoint of a mount that died
+    #[arg(long)]
+    force: bool,
+    /// Scheduling policy
+    #[arg(long, value_name = "NAME", default_value = "twins", env = "IOFWD_POLICY")]
+    policy: String,
+    /// Length of a time window, for example 500us or 4ms [default: that of the policy]
+    #[arg(long, value_name = "TIME", value_parser = quantity::span, env = "IOFWD_WINDOW")]
+    window: Option<Span>,
+    /// Treat every file as striped over so many servers
+    #[arg(long, value_name = "COUNT", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    servers: u32,
+    /// Bytes of a file on one server before the next one follows
+    #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = quantity::bytes)]
+    stripe: u64,
+    /// Reads and writes under way at one server at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 64,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    depth: u32,
+    /// Requests of the kernel served at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 32,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: u32,
+    /// Options as mount(8) has them: ro, allow_other, cache=..., policy=..., noexec, ...
+    #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
+    options: Vec<String>,
+    /// Append the log to this file
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+    /// What to log: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info", env = "IOFWD_LOG")]
+    log: String,
+}
+
+#[derive(Debug, Args)]
+struct UnmountArguments {
+    /// The mountpoint
+    mountpoint: PathBuf,
+    /// Give up waiting for the end of the mount's process after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    timeout: u64,
+}
+
+#[derive(Debug, Args)]
+struct StatusArguments {
+    /// The mountpoint
+    mountpoint: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An error as the user reads it: what is wrong, and what to do about it.
+type Failure = String;
+
+/// Run what was typed.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let result = match helper::translate(&arguments) {
+        Some(Ok(mount)) => mount::run(&mount),
+        Some(Err(failure)) => Err(failure),
+        None => dispatch(Cli::parse_from(arguments).command),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            say_error(&failure);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Mount(arguments) => mount::run(&arguments),
+        Command::Unmount(arguments) => unmount::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Demo => demo::run(),
+    }
+}
+
+/// A line for the user. That nobody may be listening is no failure.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn say_error(line: &str) {
+    let _ = writeln!(std::io::stderr(), "iofwd: {line}");
+}

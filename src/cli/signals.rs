@@ -1,0 +1,55 @@
+//! SIGTERM and SIGINT: finish what is under way, make it durable, unmount, end well.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use nix::sys::signal::{SigSet, Signal};
+
+use crate::agent::Agent;
+use crate::mounts;
+
+/// Keep the signals for the thread that waits for them. Before any other thread is started.
+pub(super) fn block() -> SigSet {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGTERM);
+    set.add(Signal::SIGINT);
+    set.add(Signal::SIGHUP);
+    let _ = set.thread_block();
+    set
+}
+
+/// Unmount when a signal comes.
+pub(super) fn watch(set: SigSet, mountpoint: PathBuf, agent: Arc<Agent>) -> std::io::Result<()> {
+    thread::Builder::new().name("iofwd-signals".into()).spawn(move || {
+        while let Ok(signal) = set.wait() {
+            // The terminal is gone; the mount need not be.
+            if signal != Signal::SIGHUP {
+                tracing::info!(%signal, "unmounting");
+                leave(&mountpoint, &agent);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn leave(mountpoint: &std::path::Path, agent: &Agent) {
+    match mounts::unmount(mountpoint) {
+        // The session ends by itself now, and the process with it.
+        Ok(()) => {}
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            tracing::warn!("in use; detached: those who still use it will get ENOTCONN");
+            if let Err(error) = mounts::detach(mountpoint) {
+                tracing::error!(%error, "cannot detach the mountpoint");
+            }
+            std::process::exit(match agent.flush() {
+                Ok(()) => 0,
+                Err(errno) => {
+                    tracing::error!(error = %errno, "not everything could be made durable");
+                    1
+                }
+            });
+        }
+        Err(error) => tracing::error!(%error, "cannot unmount"),
+    }
+}

@@ -1,0 +1,57 @@
+//! `iofwd status`: what the agent behind a mountpoint has done.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::agent::control;
+use crate::agent::engine::Report;
+use crate::mounts;
+
+use super::{Failure, StatusArguments, say};
+
+pub(super) fn run(arguments: &StatusArguments) -> Result<ExitCode, Failure> {
+    let report = ask(&arguments.mountpoint)?;
+    say(if arguments.json { json(&report) } else { table(&report) }.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The report of the agent behind a mountpoint, or why there is none.
+pub(super) fn ask(mountpoint: &Path) -> Result<Report, Failure> {
+    let place = mountpoint.display();
+    control::status(mountpoint).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOTTY) => format!("{place} is not mounted with iofwd"),
+        _ if mounts::is_dead(&error) => format!(
+            "the process behind {place} died: remove the mountpoint with iofwd unmount {place}, \
+             or mount again with --force"
+        ),
+        _ => format!("{place}: {error}"),
+    })
+}
+
+fn table(report: &Report) -> String {
+    let width = report.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    report.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
+}
+
+fn json(report: &Report) -> String {
+    let fields: Vec<String> = report
+        .iter()
+        .map(|(name, value)| match value.parse::<u64>() {
+            Ok(number) => format!("  \"{name}\": {number}"),
+            Err(_) => format!("  \"{name}\": \"{value}\""),
+        })
+        .collect();
+    format!("{{\n{}\n}}", fields.join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_numbers_and_names_are_strings() {
+        let report = Report::from_text("policy twins\nreads 3\n");
+        assert_eq!(json(&report), "{\n  \"policy\": \"twins\",\n  \"reads\": 3\n}");
+        assert_eq!(table(&report), "policy  twins\nreads   3\n");
+    }
+}

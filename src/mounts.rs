@@ -1,0 +1,158 @@
+//! The system's table of mounts: what is mounted where, whether it is alive, taking it away.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::mount::{MntFlags, umount2};
+
+/// The file system type of our mounts.
+pub const TYPE: &str = "fuse.iofwd";
+
+/// One mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Where.
+    pub mountpoint: PathBuf,
+    /// What kind.
+    pub kind: String,
+    /// Of what.
+    pub source: PathBuf,
+}
+
+/// The topmost mount on that directory.
+pub fn at(mountpoint: &Path) -> io::Result<Option<Mount>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    let mounts = table.split(|byte| *byte == b'\n').filter_map(parse);
+    Ok(mounts.filter(|mount| mount.mountpoint == mountpoint).last())
+}
+
+/// Where a path leads, if it may end at a dead mount: the directory above can still be resolved.
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if is_dead(&error) => {
+            let absolute = std::path::absolute(path)?;
+            match (absolute.parent(), absolute.file_name()) {
+                (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+                _ => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
+/// Whether the error says that nobody serves the mount any more.
+pub fn is_dead(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOTCONN | libc::ECONNABORTED))
+}
+
+/// Unmount. `EBUSY` while somebody uses it.
+pub fn unmount(mountpoint: &Path) -> io::Result<()> {
+    remove(mountpoint, MntFlags::UMOUNT_NOFOLLOW, &["-u"])
+}
+
+/// Take the mount out of the tree at once; it ends when its last user does.
+pub fn detach(mountpoint: &Path) -> io::Result<()> {
+    remove(mountpoint, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW, &["-u", "-z"])
+}
+
+fn remove(mountpoint: &Path, flags: MntFlags, helper_flags: &[&str]) -> io::Result<()> {
+    match umount2(mountpoint, flags) {
+        Err(nix::Error::EPERM) => fusermount(mountpoint, helper_flags),
+        result => Ok(result?),
+    }
+}
+
+/// Only the super-user may unmount; others ask the helper, which knows whose mount it is.
+fn fusermount(mountpoint: &Path, flags: &[&str]) -> io::Result<()> {
+    let output = Command::new("fusermount3").args(flags).arg("--").arg(mountpoint).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_string();
+    if message.contains("busy") {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    Err(io::Error::other(message))
+}
+
+/// Processes that have their working directory or an open file on the mount.
+pub fn users(mountpoint: &Path) -> Vec<(u32, String)> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| uses(*pid, mountpoint))
+        .map(|pid| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            (pid, name.trim().to_string())
+        })
+        .collect()
+}
+
+fn uses(pid: u32, mountpoint: &Path) -> bool {
+    let leads_there =
+        |link: PathBuf| std::fs::read_link(link).is_ok_and(|target| target.starts_with(mountpoint));
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    leads_there(process.join("cwd"))
+        || leads_there(process.join("root"))
+        || std::fs::read_dir(process.join("fd"))
+            .is_ok_and(|files| files.flatten().any(|file| leads_there(file.path())))
+}
+
+/// A line of the table: `ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS TAGS... - TYPE SOURCE OPTIONS`.
+fn parse(line: &[u8]) -> Option<Mount> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let mountpoint = path(words.nth(4)?);
+    let mut after = words.skip_while(|word| *word != b"-").skip(1);
+    let kind = String::from_utf8_lossy(after.next()?).into_owned();
+    Some(Mount { mountpoint, kind, source: path(after.next()?) })
+}
+
+/// Blanks and backslashes stand in the table as three octal digits.
+fn path(word: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((first, tail)) = rest.split_first() {
+        let octal = (*first == b'\\')
+            .then(|| tail.get(..3))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match octal {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_table_is_taken_apart() {
+        let line = b"36 35 0:42 / /mnt/my\\040data rw,nosuid shared:1 - fuse.iofwd /d\\134x rw";
+        let mount = parse(line).expect("a mount");
+        assert_eq!(mount.mountpoint, Path::new("/mnt/my data"));
+        assert_eq!(mount.kind, TYPE);
+        assert_eq!(mount.source, Path::new("/d\\x"));
+        assert!(parse(b"").is_none());
+        assert!(parse(b"1 2 3 4 /mnt").is_none());
+    }
+
+    #[test]
+    fn the_root_is_mounted() {
+        assert!(at(Path::new("/")).unwrap().is_some());
+        assert!(at(Path::new("/no/such/place")).unwrap().is_none());
+    }
+}
