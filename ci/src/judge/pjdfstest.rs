@@ -48,10 +48,14 @@ fn results(output: &str) -> BTreeMap<&str, &str> {
     lines.filter_map(|line| line.trim().split_once(' ')).map(|(n, v)| (n, v.trim())).collect()
 }
 
-/// What passes on the bare directory and does not on the mount, be it that it did not run at all.
+/// What passes on the bare directory and does not on the mount, be it that it did not run at all
+/// and has no excuse.
 fn worse<'a>(bare: &BTreeMap<&'a str, &str>, mounted: &BTreeMap<&str, &str>) -> Vec<&'a str> {
-    let passes =
-        |(name, verdict): &(&&str, &&str)| **verdict == "ok" && mounted.get(**name) != Some(&"ok");
+    let passes = |(name, verdict): &(&&str, &&str)| {
+        let on_mount = mounted.get(**name).copied();
+        let excused = on_mount == Some("skipped") && MAY_SKIP.contains(*name);
+        **verdict == "ok" && on_mount != Some("ok") && !excused
+    };
     bare.iter().filter(passes).map(|(name, _)| *name).collect()
 }
 
@@ -98,6 +102,10 @@ naptime = 0.02
 entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
 "#;
 
+/// Skipped by the suite itself on every FUSE mount: the C library knows the largest link count by
+/// the type of the file system only, and there is none for FUSE.
+const MAY_SKIP: &[&str] = &["link::link_count_max"];
+
 const DETAILS: usize = 60;
 
 #[cfg(test)]
@@ -113,6 +121,14 @@ mod tests {
         let mounted = results("a::x FAILED\na::y FAILED\na::z FAILED\nc::w skipped\n");
         assert_eq!(worse(&bare, &mounted), ["a::x", "c::w"]);
         assert!(worse(&bare, &bare).is_empty());
+    }
+
+    #[test]
+    fn a_skipped_test_needs_an_excuse() {
+        let bare = results("link::link_count_max ok\n");
+        assert!(worse(&bare, &results("link::link_count_max skipped\n")).is_empty());
+        assert_eq!(worse(&bare, &results("link::link_count_max FAILED\n")).len(), 1);
+        assert_eq!(worse(&bare, &results("")).len(), 1);
     }
 
     #[test]
