@@ -22,19 +22,19 @@ use side::Side;
 
 #[test]
 fn a_coherent_mount_behaves_like_the_directory() {
-    compare("coherent", Holes::Asked, 100);
+    compare("coherent", Holes::Asked, 60);
 }
 
 #[test]
 fn a_close_to_open_mount_behaves_like_the_directory_to_its_only_client() {
-    compare("close-to-open", Holes::Asked, 50);
+    compare("close-to-open", Holes::Asked, 30);
 }
 
 /// Where the kernel has not written back yet, it asks the file system about holes all the same;
 /// so nobody can promise anything about them in this mode.
 #[test]
 fn an_exclusive_mount_behaves_like_the_directory() {
-    compare("exclusive", Holes::NotAsked, 50);
+    compare("exclusive", Holes::NotAsked, 30);
 }
 
 /// What is found must be the mount's doing: two plain directories show no difference.

@@ -18,7 +18,10 @@ use super::state::{self, State};
 
 /// A directory, and the files open in it.
 pub(crate) struct Side {
-    root: PathBuf,
+    /// What is compared; a link may lead from the tree to here, and no further.
+    room: PathBuf,
+    /// Where the names are.
+    tree: PathBuf,
     slots: [Option<OwnedFd>; SLOTS],
 }
 
@@ -26,12 +29,13 @@ type Answer = Result<String, Errno>;
 
 impl Side {
     /// A new directory with a little in it.
-    pub(crate) fn new(root: &Path) -> Self {
+    pub(crate) fn new(room: &Path) -> Self {
+        let (room, tree) = (room.to_owned(), room.join("tree"));
         for directory in ["d/e", "f"] {
-            fs::create_dir_all(root.join(directory)).expect("the directory is new");
+            fs::create_dir_all(tree.join(directory)).expect("the directory is new");
         }
-        fs::write(root.join("a"), "something to begin with").expect("the directory is new");
-        Self { root: root.to_owned(), slots: Default::default() }
+        fs::write(tree.join("a"), "something to begin with").expect("the directory is new");
+        Self { room, tree, slots: Default::default() }
     }
 
     /// Does it, and says what came of it.
@@ -47,7 +51,7 @@ impl Side {
 
     /// All that can be seen of it.
     pub(crate) fn state(&self) -> State {
-        state::read(&self.root, &self.slots)
+        state::read(&self.room, &self.slots)
     }
 
     fn on_file(&mut self, step: &FileStep) -> Answer {
@@ -195,7 +199,7 @@ impl Side {
     }
 
     fn path(&self, name: usize) -> PathBuf {
-        self.root.join(PATHS[name])
+        self.tree.join(PATHS[name])
     }
 
     fn file(&self, slot: usize) -> Result<&OwnedFd, Errno> {
