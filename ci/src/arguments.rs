@@ -1,0 +1,124 @@
+//! What can be typed after `cargo ci`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use crate::speed::load::Load;
+
+/// What is to be done.
+pub(crate) enum Task {
+    List,
+    Run(Arguments),
+    /// The other half of [`crate::guardian`], started by ourselves.
+    Guard(PathBuf),
+    /// The load of [`crate::speed`], started by ourselves.
+    Load(Load),
+}
+
+/// How the stages are to be run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Arguments {
+    pub(crate) stages: Vec<String>,
+    pub(crate) program: Choice,
+    /// How often `speed` measures each cell.
+    pub(crate) rounds: usize,
+    /// The most memory a mount with 64 writers may take.
+    pub(crate) memory_mib: u64,
+}
+
+/// What the mounted judges judge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// The release build of this workspace, made when first needed.
+    Built,
+    /// Another build of the program.
+    Other(PathBuf),
+    /// The plain pass-through, to see what the judges find in it.
+    Yardstick,
+    /// No mount: the directory itself, which every judge must pass.
+    Bare,
+}
+
+pub(crate) fn parse(words: &[OsString]) -> Result<Task, String> {
+    match words.first().and_then(|word| word.to_str()) {
+        Some("list") => Ok(Task::List),
+        Some("guard") if words.len() == 2 => Ok(Task::Guard(PathBuf::from(&words[1]))),
+        Some("load") => Load::parse(&words[1..]).map(Task::Load),
+        _ => options(words).map(Task::Run),
+    }
+}
+
+fn options(words: &[OsString]) -> Result<Arguments, String> {
+    let mut arguments = Arguments {
+        stages: Vec::new(),
+        program: Choice::Built,
+        rounds: DEFAULT_ROUNDS,
+        memory_mib: DEFAULT_MEMORY_MIB,
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--program") => arguments.program = program(value(word, words.next())?),
+            Some("--rounds") => arguments.rounds = number(word, words.next())?,
+            Some("--memory-mib") => arguments.memory_mib = number(word, words.next())?,
+            Some(option) if option.starts_with('-') => return Err(usage(option)),
+            Some(stage) => arguments.stages.push(stage.to_owned()),
+            None => return Err(usage(&word.to_string_lossy())),
+        }
+    }
+    Ok(arguments)
+}
+
+fn usage(word: &str) -> String {
+    format!(
+        "do not understand '{word}'; usage: cargo ci [list | [--program built|yardstick|bare|PATH] \
+         [--rounds N] [--memory-mib N] [STAGE...]]"
+    )
+}
+
+fn program(value: &OsStr) -> Choice {
+    match value.to_str() {
+        Some("built") => Choice::Built,
+        Some("yardstick") => Choice::Yardstick,
+        Some("bare") => Choice::Bare,
+        _ => Choice::Other(PathBuf::from(value)),
+    }
+}
+
+fn value<'a>(option: &OsStr, value: Option<&'a OsString>) -> Result<&'a OsStr, String> {
+    value.map(OsString::as_os_str).ok_or_else(|| format!("{} needs a value", option.display()))
+}
+
+fn number<N: std::str::FromStr>(option: &OsStr, word: Option<&OsString>) -> Result<N, String> {
+    let word = value(option, word)?;
+    let parsed = word.to_str().and_then(|word| word.parse().ok());
+    parsed.ok_or_else(|| format!("{} needs a number, not {}", option.display(), word.display()))
+}
+
+const DEFAULT_ROUNDS: usize = 5;
+const DEFAULT_MEMORY_MIB: u64 = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &[&str]) -> Result<Arguments, String> {
+        let words: Vec<_> = words.iter().map(OsString::from).collect();
+        let Task::Run(arguments) = parse(&words)? else { return Err("another task".into()) };
+        Ok(arguments)
+    }
+
+    #[test]
+    fn stages_and_options_may_be_mixed() {
+        let arguments = run(&["fsx", "--program", "bare", "--rounds", "3", "fio"]).unwrap();
+        assert_eq!(arguments.stages, ["fsx", "fio"]);
+        assert_eq!((arguments.program, arguments.rounds), (Choice::Bare, 3));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(run(&["--rounds"]).unwrap_err().contains("--rounds needs a value"));
+        assert!(run(&["--rounds", "x"]).unwrap_err().contains("needs a number, not x"));
+        assert!(run(&["--fast"]).unwrap_err().contains("'--fast'"));
+    }
+}

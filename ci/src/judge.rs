@@ -1,0 +1,24 @@
+//! The judges: each puts ordinary programs or a test suite on a fresh mount and says what it finds.
+
+mod applications;
+mod fio;
+mod fsx;
+mod helper;
+mod pjdfstest;
+mod resources;
+mod sqlite;
+mod stress_ng;
+mod tree;
+mod trees;
+mod user;
+
+pub(crate) use applications::{cargo_build, dbench, git};
+pub(crate) use fio::fio;
+pub(crate) use fsx::fsx;
+pub(crate) use helper::helper;
+pub(crate) use pjdfstest::pjdfstest;
+pub(crate) use resources::{idle, memory};
+pub(crate) use sqlite::sqlite;
+pub(crate) use stress_ng::stress_ng;
+pub(crate) use trees::trees;
+pub(crate) use user::user;

@@ -1,0 +1,65 @@
+//! fsx: 100,000 random operations on one file, each read compared with what must be there. Every
+//! operation it knows is on, and every cache mode is judged, because each takes another path
+//! through the kernel's page cache.
+
+use std::fs;
+use std::thread;
+
+use crate::area::Area;
+use crate::mounted::{Cache, on_mount};
+use crate::site::Site;
+use crate::stage::{Outcome, Verdict};
+use crate::step::Step;
+
+/// The modes run side by side: each spends most of its time waiting for its own mount.
+pub(crate) fn fsx(site: &Site) -> Verdict {
+    site.program()?;
+    site.memory()?;
+    let judged: Vec<_> = thread::scope(|scope| {
+        let started = (1..)
+            .zip(Cache::ALL)
+            .map(|(seed, cache)| scope.spawn(move || judge(site, cache, seed)));
+        let started: Vec<_> = started.collect();
+        started.into_iter().map(|one| one.join().unwrap_or(Err("fsx panicked".into()))).collect()
+    });
+    let failures: Vec<_> = judged.into_iter().filter_map(Result::err).collect();
+    if failures.is_empty() {
+        Ok(Outcome::Passed(format!("{OPERATIONS} operations, seeds 1, 2, 3")))
+    } else {
+        Err(failures.join("\n"))
+    }
+}
+
+fn judge(site: &Site, cache: Cache, seed: u32) -> Result<(), String> {
+    let area = Area::in_memory(site, &format!("fsx-{}", cache.name()))?;
+    let settings = area.beside.join("settings.toml");
+    fs::write(&settings, SETTINGS).map_err(|e| format!("{}: {e}", settings.display()))?;
+    on_mount(site, &area, cache, |mounted| {
+        let step =
+            Step::new(site.tool("fsx")?).arg("-f").arg(&settings).arg("-P").arg(&area.beside);
+        let step = step.args(["-N", OPERATIONS, "-S", &seed.to_string()]);
+        let file = mounted.path().join("file");
+        step.arg(file).limit(900).run(site).map_err(|why| format!("{}: {why}", cache.name()))
+    })?;
+    Ok(())
+}
+
+const OPERATIONS: &str = "100000";
+
+const SETTINGS: &str = "
+[weights]
+close_open = 1
+invalidate = 1
+mapread = 10
+mapwrite = 10
+read = 10
+write = 10
+truncate = 5
+fsync = 0.2
+fdatasync = 0.2
+posix_fallocate = 3
+punch_hole = 5
+sendfile = 3
+posix_fadvise = 1
+copy_file_range = 5
+";
