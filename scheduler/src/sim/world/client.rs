@@ -3,6 +3,7 @@
 use super::World;
 use crate::layout::Piece;
 use crate::request::{Extent, FileId, Operation, ServerId};
+use crate::sim::device::Stretch;
 use crate::sim::event::Event;
 use crate::sim::load::Load;
 use crate::time::Span;
@@ -81,18 +82,9 @@ impl World<'_> {
         let process = &mut self.processes[index as usize];
         process.pending += 1;
         let application = &self.applications[process.job as usize];
-        let load = Load {
-            sender: index,
-            server,
-            operation: application.job.operation,
-            bytes,
-            place: application.place_of(process.file) + local,
-            issued: self.now,
-            begun: self.now,
-            done: self.now,
-            batch: None,
-        };
-        self.send(load);
+        let start = application.place_of(process.file) + local;
+        let stretch = Stretch { start, bytes, operation: application.job.operation };
+        self.send(Load::new(self.now, index, server, stretch));
     }
 
     /// Splits a range into pieces, those of one server together. The first unit of each file is one
