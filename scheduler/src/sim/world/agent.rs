@@ -106,9 +106,10 @@ impl World<'_> {
         let application = &self.applications[first.job.0 as usize];
         let start = application.place_of(first.file) + first.local;
         let stretch = Stretch { start, bytes: batch.bytes(), operation: first.operation };
-        let load = Load::new(self.now, agent as u32, first.server, stretch);
+        let mut load = Load::new(self.now, agent as u32, first.server, stretch);
         self.seen.moved(agent as u32, first.file, first.extent.offset);
-        self.send(Load { batch: Some(batch), ..load });
+        load.batch = Some(batch);
+        self.send(load);
     }
 
     /// Sends the answer to a process.
