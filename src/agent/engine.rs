@@ -4,6 +4,7 @@
 //! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
 //! does it, together with its neighbours.
 
+mod budget;
 mod call;
 mod clock;
 mod cost;
@@ -30,6 +31,7 @@ use crate::backend::posix::Identity;
 
 use super::files::OpenFile;
 
+use budget::Budget;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
@@ -54,6 +56,8 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// For the bytes of writes that wait.
+    budget: Arc<Budget>,
 }
 
 struct State {
@@ -133,7 +137,7 @@ impl Engine {
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
         if several && !at.append {
-            let payload = Payload::copy(data);
+            let payload = Payload::copy(data, self.core.budget.wait_for(data.len()));
             let late = at.late.then(|| Arc::clone(&open.node));
             let answer = WholeAnswer::Write(reply, late);
             let whole = Whole::new(answer, self.core.layout.split(extent).count());
@@ -159,12 +163,14 @@ impl Engine {
         let late = at.late.then(|| Arc::clone(&asked.open.node));
         let mut answer = Some(Answer::Write(reply, late));
         // Copied beforehand where it will probably have to wait, rather than under the lock.
-        let mut copied = self.core.is_contended().then(|| Payload::copy(data));
+        let budget = &self.core.budget;
+        let mut copied =
+            self.core.is_contended().then(|| Payload::copy(data, budget.wait_for(data.len())));
         let id = self.core.admit(asked, stretch, &mut || Piece {
             file: Arc::clone(asked.open),
             key: asked.caller.request,
             identity: identity.clone(),
-            payload: copied.take().unwrap_or_else(|| Payload::copy(data)),
+            payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
             answer: answer.take().expect("asked for once"),
         });

@@ -12,6 +12,7 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
 use super::workers::Workers;
@@ -63,6 +64,7 @@ impl EngineSettings {
     fn config(&self) -> Config {
         let mut config = Config::new(Setup::new(self.servers));
         config.each = Limit::new(self.depth, config.each.bytes);
+        config.total = Limit::new(config.total.requests, IN_FLIGHT_BYTES);
         config
     }
 
@@ -101,7 +103,8 @@ impl Engine {
             }),
             timer: Condvar::new(),
             idle: Condvar::new(),
-            workers: Workers::new((settings.depth * settings.servers) as usize),
+            workers: Workers::new((settings.depth * settings.servers).min(WORKERS_MOST) as usize),
+            budget: Budget::new(WAITING_BYTES),
         });
         core.workers.employ(&core);
         let timed = Arc::clone(&core);
@@ -109,3 +112,10 @@ impl Engine {
         Ok(Engine { core })
     }
 }
+
+/// Bytes of reads and writes that workers may have under way.
+const IN_FLIGHT_BYTES: u64 = 256 << 20;
+/// Bytes of writes that may wait for their turn.
+const WAITING_BYTES: usize = 256 << 20;
+/// Threads for requests that had to wait.
+const WORKERS_MOST: u32 = 256;
