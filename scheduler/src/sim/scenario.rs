@@ -105,6 +105,7 @@ impl Platform {
     fn check(&self) -> Result<(), ScenarioError> {
         at_least_one("the number of servers", self.servers.into())?;
         at_least_one("the stripe unit", self.unit)?;
+        at_most("bytes in a stripe unit", self.unit, UNIT_MAX)?;
         at_least_one("the device's number of channels", self.device.channels.into())?;
         at_least_one("the device's span", self.device.span)
     }
@@ -212,5 +213,7 @@ impl From<LayoutError> for ScenarioError {
     }
 }
 
+/// Files are laid out in whole units on the devices: millions of them must fit 64 bits.
+const UNIT_MAX: u64 = 1 << 32;
 /// Every server counts the work of every sender.
 const SENDERS_MAX: u64 = 1 << 28;

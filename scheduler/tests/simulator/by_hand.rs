@@ -167,6 +167,8 @@ fn scenarios_that_make_no_sense_are_refused() {
     assert_eq!(refusal(with_job(many)), ScenarioError::TooLarge("processes"));
     let no_unit = with_platform(Platform { unit: 0, ..PLATFORM });
     assert_eq!(refusal(no_unit), zero("the stripe unit"));
+    let vast = with_platform(Platform { unit: 1 << 40, ..PLATFORM });
+    assert_eq!(refusal(vast).to_string(), "too many bytes in a stripe unit");
     let no_span = Device { span: 0, ..Device::HDD };
     let no_span = with_platform(Platform { device: no_span, ..PLATFORM });
     assert_eq!(refusal(no_span), zero("the device's span"));
