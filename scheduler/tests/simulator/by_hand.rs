@@ -63,6 +63,18 @@ fn a_disk_seeks_once_and_then_reads_on() {
 }
 
 #[test]
+fn two_files_lie_one_behind_the_other() {
+    let device = Device { turn: Span::ZERO, lookahead: 0, depth: 1, ..Device::HDD };
+    let platform = Platform { device, front: Link::FREE, back: Link::FREE, ..PLATFORM };
+    let job = Job { processes: 2, pattern: Pattern::FilePerProcess, request: UNIT, ..JOB };
+    let job = Job { volume: 2 * UNIT, ..job };
+    // The head goes to units 0, 2, 1 and 3: over a unit, back over two, over one.
+    let each = device.command + device.read.time_of(UNIT);
+    let seeks = device.seek(UNIT) * 2 + device.seek(2 * UNIT);
+    assert_eq!(makespan(&direct(platform, job)), each * 4 + seeks);
+}
+
+#[test]
 fn processes_queue_for_one_device() {
     let device = Device { command: Span::from_micros(50), ..Device::NULL };
     let platform = Platform { device, front: Link::FREE, back: Link::FREE, ..PLATFORM };
