@@ -87,6 +87,8 @@ pub struct Twins {
     grid: Grid,
     queues: Runs,
     rates: Vec<Rate>,
+    /// Begin of the last window in which something went to each server.
+    served: Vec<Option<Time>>,
 }
 
 impl Twins {
@@ -98,6 +100,7 @@ impl Twins {
             grid: Grid::new(setup, &settings),
             queues: Runs::new(setup),
             rates: vec![Rate::default(); setup.servers as usize],
+            served: vec![None; setup.servers as usize],
         }
     }
 
@@ -121,6 +124,12 @@ impl Twins {
         Limit::new(left.requests, left.bytes.min(bytes))
     }
 
+    /// Whether a server is idle and was given nothing in this window yet. Then one batch may go
+    /// however long it takes, or a slow server would never get anything.
+    fn is_first(&self, room: &Room, server: ServerId) -> bool {
+        room.in_flight(server) == 0 && self.served[server.index()] != Some(self.grid.begin())
+    }
+
     /// The oldest request among these servers that may go in this window.
     fn oldest(&self, now: Time, room: &Room, covered: Range<u32>) -> Option<u32> {
         let mut best = (u64::MAX, None);
@@ -128,9 +137,8 @@ impl Twins {
             let list = self.queues.timeline().list(server);
             let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
             let length = self.queues.timeline().get(slot).length();
-            let fits = room.takes(server, length)
-                && (room.in_flight(server) == 0 || self.allowance(now, room, server).takes(length));
-            if fits {
+            let fits = || self.allowance(now, room, server).takes(length);
+            if room.takes(server, length) && (self.is_first(room, server) || fits()) {
                 best = (list.order(), Some(slot));
             }
         }
@@ -199,6 +207,7 @@ impl Policy for Twins {
             Some(slot) => {
                 let server = self.queues.timeline().get(slot).server;
                 let limit = self.allowance(now, room, server);
+                self.served[server.index()] = Some(self.grid.begin());
                 Decision::Issue(self.queues.take(slot, limit))
             }
             None => Decision::WaitUntil(self.wake(now)),
