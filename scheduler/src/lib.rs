@@ -11,3 +11,8 @@ pub mod room;
 pub mod scheduler;
 pub mod stats;
 pub mod time;
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
