@@ -115,7 +115,7 @@ impl Agent {
 
     /// Tells it by how much the shared clock, off by `step` from true time, differs from its own.
     fn tell(&mut self, time: u64, step: i64) {
-        let offset = i64::try_from(self.origin).unwrap() + step;
+        let offset = i64::try_from(self.origin).expect("a short run") + step;
         self.twins.direct(at(time - self.origin), &Directive::ClockOffset(offset));
     }
 
