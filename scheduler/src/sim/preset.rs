@@ -24,7 +24,7 @@ use crate::time::{Span, Time};
 /// * the improvement of TWINS with windows of 1 ms for strided reads of 32 KiB, 24.03 % over FIFO and
 ///   46.93 % over no forwarding (section 5): what a read costs beside its bytes, and what a doubling of
 ///   the senders adds. That these two come out is therefore no evidence. No absolute time of a read is
-///   printed in the thesis: the model's (36 s with FIFO) is a guess that makes a window of 1 ms hold one
+///   printed in the thesis: the model's (43 s with FIFO) is a guess that makes a window of 1 ms hold one
 ///   read or two, as the text suggests.
 ///
 /// # Where it is known to differ
@@ -36,7 +36,7 @@ pub const THESIS: Platform = Platform {
     servers: 4,
     unit: 64 * KIB,
     device: THESIS_DISK,
-    congestion: Congestion { read: Span::from_micros(160), write: Span::ZERO },
+    congestion: Congestion { read: Span::from_micros(200), write: Span::ZERO },
     front: THESIS_LINK,
     back: THESIS_LINK,
 };
@@ -73,15 +73,15 @@ pub fn thesis_pair(later: Span, forwarding: Option<Forwarding>) -> Scenario {
 /// A disk of which neither the distance nor the order of requests matters: the servers ran with direct
 /// I/O, and their published write times are the same for both patterns.
 const THESIS_DISK: Device = Device {
-    command: Span::from_micros(250),
+    command: Span::from_micros(350),
     seek_min: Span::ZERO,
     seek_max: Span::ZERO,
     span: 1,
-    turn: Span::from_micros(300),
+    turn: Span::from_micros(400),
     lookahead: 0,
     read: Rate::per_second(88_600_000),
     write: Rate::per_second(88_600_000),
-    sync: Span::from_micros(5_430),
+    sync: Span::from_micros(5_280),
     depth: 1,
     channels: 1,
 };
