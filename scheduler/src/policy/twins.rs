@@ -110,18 +110,14 @@ impl Twins {
         self.grid.covered(self.grid.group())
     }
 
-    /// How much may go to a server before the window ends; none if what is outstanding there would
-    /// outlast it already.
-    fn allowance(&self, now: Time, room: &Room, server: ServerId) -> Limit {
-        let left = room.left(server).min(self.batch);
+    /// Bytes that a server can do before the window ends, beside what is outstanding there.
+    fn capacity(&self, now: Time, room: &Room, server: ServerId) -> u64 {
         if self.grid.is_single() {
-            return left;
+            return u64::MAX;
         }
-        let outstanding = room.outstanding(server);
         let rest = self.grid.end().since(now);
         let capacity = self.rates[server.index()].capacity(rest).unwrap_or(self.settings.blind);
-        let bytes = capacity.saturating_sub(outstanding);
-        Limit::new(left.requests, left.bytes.min(bytes))
+        capacity.saturating_sub(room.outstanding(server))
     }
 
     /// Whether a server is idle and was given nothing in this window yet. Then one batch may go
@@ -137,7 +133,7 @@ impl Twins {
             let list = self.queues.timeline().list(server);
             let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
             let length = self.queues.timeline().get(slot).length();
-            let fits = || self.allowance(now, room, server).takes(length);
+            let fits = || self.capacity(now, room, server) >= length;
             if room.takes(server, length) && (self.is_first(room, server) || fits()) {
                 best = (list.order(), Some(slot));
             }
@@ -206,7 +202,8 @@ impl Policy for Twins {
         match self.choose(now, room) {
             Some(slot) => {
                 let server = self.queues.timeline().get(slot).server;
-                let limit = self.allowance(now, room, server);
+                let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
+                let limit = limit.min(room.left(server)).min(self.batch);
                 self.served[server.index()] = Some(self.grid.begin());
                 Decision::Issue(self.queues.take(slot, limit))
             }
