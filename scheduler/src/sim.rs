@@ -10,6 +10,7 @@
 
 mod device;
 mod event;
+mod forwarding;
 mod load;
 mod network;
 pub mod preset;
@@ -23,10 +24,11 @@ mod workload;
 mod world;
 
 pub use device::Device;
+pub use forwarding::{Forwarding, MakePolicy};
 pub use network::{Link, Rate};
 pub use random::Random;
 pub use report::{Bar, JobReport, Report, Sizes, jain};
-pub use scenario::{Forwarding, MakePolicy, Platform, Scenario, ScenarioError};
+pub use scenario::{Platform, Scenario, ScenarioError};
 pub use server::{Congestion, Measured};
 pub use tally::{Mean, Spread};
 pub use workload::{Job, Pattern};

@@ -5,8 +5,9 @@
 //! nodes, up to 8 I/O nodes, 4 PVFS servers with one disk each, 10 Gbit/s Ethernet, stripes of 64 KiB.
 
 use super::device::Device;
+use super::forwarding::Forwarding;
 use super::network::{Link, Rate};
-use super::scenario::{Forwarding, Platform, Scenario};
+use super::scenario::{Platform, Scenario};
 use super::server::Congestion;
 use super::workload::{Job, Pattern};
 use crate::request::Operation;

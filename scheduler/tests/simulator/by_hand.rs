@@ -1,7 +1,5 @@
 //! Makespans that a person can work out, and the errors of scenarios that make no sense.
 
-use std::sync::Arc;
-
 use iofwd_scheduler::policy::{Decision, Load, Policy, Setup};
 use iofwd_scheduler::policy::{OutOfRange, Room};
 use iofwd_scheduler::request::{Operation, Request, RequestId, ServerId};
@@ -248,7 +246,7 @@ fn a_policy_that_holds_requests_for_ever_is_found_out() {
     for pause in [None, Some(Span::from_micros(1))] {
         let make =
             move |_: &Setup| -> Box<dyn Policy> { Box::new(Hoarder { held: Vec::new(), pause }) };
-        let forwarding = Some(Forwarding::with(1, Arc::new(make)));
+        let forwarding = Some(Forwarding::with(1, make));
         let job = Job { processes: 3, ..JOB };
         let stuck = run(&Scenario { forwarding, ..direct(PLATFORM, job) });
         assert_eq!(stuck, Err(ScenarioError::Stuck { waiting: 3 }));
