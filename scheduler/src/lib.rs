@@ -13,3 +13,8 @@ pub mod scheduler;
 pub mod sim;
 pub mod stats;
 pub mod time;
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
