@@ -6,4 +6,5 @@
 mod e2e {
     mod harness;
     mod reference;
+    mod semantics;
 }

@@ -40,6 +40,14 @@ impl Batch {
         }
     }
 
+    /// A batch of what `take` gives for each slot of a run, which is not empty.
+    pub(crate) fn gathered(run: &[u32], mut take: impl FnMut(u32) -> Request) -> Batch {
+        match run {
+            &[only] => Batch::one(take(only)),
+            _ => Batch::new(run.iter().map(|&slot| take(slot)).collect()),
+        }
+    }
+
     /// The members, in ascending order.
     pub fn requests(&self) -> &[Request] {
         match &self.0 {

@@ -1,12 +1,28 @@
 //! The trait every policy implements, what it is told and answers, and the list of all policies.
 
+mod aging;
+mod aioli;
 mod fifo;
+mod hbrr;
+mod hold;
+mod mlf;
 mod none;
+mod sjf;
+mod sw;
+mod to_agg;
 mod twins;
+mod wfq;
 
+pub use aioli::{Aioli, AioliSettings};
 pub use fifo::Fifo;
+pub use hbrr::{Hbrr, HbrrSettings};
+pub use mlf::{Mlf, MlfSettings};
 pub use none::Noop;
+pub use sjf::{Sjf, SjfSettings};
+pub use sw::{Sw, SwSettings};
+pub use to_agg::ToAgg;
 pub use twins::{Mode, Phase, Twins, TwinsSettings};
+pub use wfq::{Sharing, Wfq, WfqSettings};
 
 pub use crate::batch::Batch;
 pub use crate::room::{Limit, Room};
@@ -65,28 +81,42 @@ impl Directive {
 }
 
 /// What is known about the load when a request is queued, to state how long it may wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Requests queued before it, for any server.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// Requests that are not issued yet when it is queued, for any server, parked ones included.
     pub ahead: u64,
-    /// Requests that arrive behind it while it waits.
-    pub behind: u64,
+    /// How many requests arrive within a span behind it.
+    pub behind: &'a dyn Fn(Span) -> u64,
     /// Length of the largest request, in bytes.
     pub largest: u64,
-    /// Number of jobs with a request queued while it waits.
+    /// How many combinations of file, operation and server are queued while it waits.
+    pub lanes: u64,
+    /// How many jobs are queued while it waits.
     pub jobs: u64,
+    /// Number of servers.
+    pub servers: u64,
     /// The longest time from issue to completion of any request.
     pub service: Span,
 }
 
-impl Load {
+impl Load<'_> {
     /// How long a request waits if none that came behind it overtakes it.
     ///
     /// Each request ahead may have to wait for its server to become idle and then for something to
     /// come back elsewhere: two service times. The same for the request itself, and one more for
     /// what was in flight already.
     pub fn in_order(&self) -> Span {
-        self.service * (2 * self.ahead + 3)
+        self.service * self.ahead.saturating_mul(2).saturating_add(3)
+    }
+
+    /// How long a request waits if this many batches of its own server go first and servers take
+    /// turns.
+    ///
+    /// Each batch may have to wait for its server to become idle, and then for every server to
+    /// have a turn; so may the request itself. One more service time for what was in flight.
+    pub fn in_rotation(&self, batches: u64) -> Span {
+        let each = self.servers.saturating_add(1);
+        self.service * each.saturating_mul(batches.saturating_add(1)).saturating_add(2)
     }
 }
 
@@ -233,5 +263,12 @@ const fn entry(
 pub const ALL: &[Entry] = &[
     entry("none", "no policy: at arrival", |s| Box::new(Noop::new(s))),
     entry("fifo", "the oldest first", |s| Box::new(Fifo::new(s))),
+    entry("to-agg", "the oldest first, its neighbours with it", |s| Box::new(ToAgg::new(s))),
+    entry("hbrr", "files in turn, a few merged ranges each", |s| Box::new(Hbrr::new(s, HbrrSettings::default()))),
+    entry("sjf", "the file with the fewest bytes first", |s| Box::new(Sjf::new(s, SjfSettings::default()))),
+    entry("mlf", "files in turn, quanta that grow", |s| Box::new(Mlf::new(s, MlfSettings::default()))),
+    entry("aioli", "oldest file first, quanta that adapt", |s| Box::new(Aioli::new(s, AioliSettings::default()))),
+    entry("sw", "by window of arrival, then by server", |s| Box::new(Sw::new(s, SwSettings::default()))),
     entry("twins", "time windows, one server each", |s| Box::new(Twins::new(s, TwinsSettings::default()))),
+    entry("wfq", "jobs share by weight", |s| Box::new(Wfq::new(s, WfqSettings::default()))),
 ];

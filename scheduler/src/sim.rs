@@ -7,11 +7,26 @@
 //! What is modelled: processes in closed loops; ports that handle one message at a time in each
 //! direction; devices that seek, turn and transfer; servers that suffer from a crowd of senders. What is
 //! not: metadata, caches, failures, and the processors of agents beyond a cost per message.
+//!
+//! ```
+//! use iofwd_scheduler::request::Operation;
+//! use iofwd_scheduler::sim::preset::{thesis, thesis_job};
+//! use iofwd_scheduler::sim::{Forwarding, Job, Pattern, ScenarioError, run};
+//!
+//! let whole = thesis_job(Pattern::SharedStrided, Operation::Read, 32 * 1024);
+//! let job = Job { volume: 256 * 1024, ..whole };
+//! let fifo = run(&thesis(job, Some(Forwarding::named("fifo", 4)?)))?;
+//! let twins = run(&thesis(job, Some(Forwarding::named("twins", 4)?)))?;
+//! assert!(twins.makespan < fifo.makespan);
+//! assert!(twins.collisions() < fifo.collisions());
+//! # Ok::<(), ScenarioError>(())
+//! ```
 
 mod device;
 mod event;
 mod load;
 mod network;
+pub mod preset;
 mod process;
 mod random;
 mod report;

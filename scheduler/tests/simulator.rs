@@ -10,3 +10,5 @@ mod invariants;
 mod policies;
 #[path = "simulator/setup.rs"]
 mod setup;
+#[path = "simulator/thesis.rs"]
+mod thesis;

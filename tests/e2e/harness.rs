@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -35,11 +36,34 @@ impl Mount {
             fs::create_dir(&path).expect("a directory can be made in a new one");
             path
         });
+        Some(Self::at(options, backing, point, plain, room))
+    }
+
+    /// Another mount of what this one mounts: another client.
+    pub(crate) fn another(&self, options: &[&str]) -> Self {
+        let room = tempfile::tempdir().expect("a temporary directory can be made");
+        let point = room.path().join("mount");
+        fs::create_dir(&point).expect("a directory can be made in a new one");
+        Self::at(options, self.backing.clone(), point, self.plain.clone(), room)
+    }
+
+    fn at(
+        options: &[&str],
+        backing: PathBuf,
+        point: PathBuf,
+        plain: PathBuf,
+        room: TempDir,
+    ) -> Self {
         let log = room.path().join("log");
         let server = serve(options, &backing, &point, &log);
         let mut mount = Self { server, backing, point, plain, log, _room: room };
         mount.wait_until_usable();
-        Some(mount)
+        mount
+    }
+
+    /// The process that serves it.
+    pub(crate) fn server(&mut self) -> &mut Child {
+        &mut self.server
     }
 
     /// Where the mount is.
@@ -77,7 +101,24 @@ impl Mount {
         lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
 
+    /// Waits until the server has ended by itself.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.server.try_wait().expect("the server is our child") {
+                return status;
+            }
+            assert!(Instant::now() < end, "the server runs on\n{}", self.last_lines());
+            std::thread::sleep(POLL);
+        }
+    }
+
     fn unmount(&mut self) -> Result<ExitStatus, String> {
+        // A test may have done so, or ended the server, already.
+        if let Ok(Some(status)) = self.server.try_wait() {
+            self.take_away();
+            return Ok(status);
+        }
         let unmounted = Command::new(program()).arg("unmount").arg(&self.point).output();
         match unmounted {
             Ok(output) if output.status.success() => {}
@@ -110,11 +151,16 @@ impl Drop for Mount {
             return;
         }
         let unmounted = self.unmount();
-        if !unmounted.as_ref().is_ok_and(ExitStatus::success) {
+        if !unmounted.as_ref().is_ok_and(|status| status.success() || was_killed(*status)) {
             self.take_away();
             panic!("unmounting should end well: {unmounted:?}\n{}", self.last_lines());
         }
     }
+}
+
+/// A test may kill a server on purpose; it never dies so by itself.
+fn was_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(nix::libc::SIGKILL)
 }
 
 fn serve(options: &[&str], backing: &Path, point: &Path, log: &Path) -> Child {
@@ -127,7 +173,7 @@ fn serve(options: &[&str], backing: &Path, point: &Path, log: &Path) -> Child {
 }
 
 /// The program built with this test, or another one to be judged by it.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let other = std::env::var_os("IOFWD_PROGRAM").map(PathBuf::from);
     other.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_iofwd")))
 }

@@ -1,5 +1,7 @@
 //! Round robin: units of one size dealt out to an ordered list of servers.
 
+use std::collections::BTreeMap;
+
 use super::{Layout, LayoutError, Run};
 use crate::request::ServerId;
 
@@ -107,12 +109,15 @@ impl Stripe {
 }
 
 fn slots(servers: &[ServerId]) -> Vec<Slot> {
-    let count =
-        |server, among: &[ServerId]| among.iter().filter(|&&other| other == server).count() as u64;
-    let slot = |(index, &server)| Slot {
-        server,
-        rank: count(server, &servers[..index]),
-        share: count(server, servers),
-    };
-    servers.iter().enumerate().map(slot).collect()
+    let mut seen: BTreeMap<ServerId, u64> = BTreeMap::new();
+    let mut slots = Vec::with_capacity(servers.len());
+    for &server in servers {
+        let count = seen.entry(server).or_default();
+        slots.push(Slot { server, rank: *count, share: 0 });
+        *count += 1;
+    }
+    for slot in &mut slots {
+        slot.share = seen[&slot.server];
+    }
+    slots
 }

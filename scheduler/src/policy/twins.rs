@@ -12,11 +12,13 @@
 mod grid;
 mod rate;
 
+use std::ops::Range;
+
 use grid::Grid;
 use rate::Rate;
 
-use crate::policy::{Batch, Decision, Directive, Done, Load, OutOfRange, Policy, Setup};
-use crate::queue::{List, Neighbours, Pool};
+use crate::policy::{Decision, Directive, Done, Load, OutOfRange, Policy, Setup};
+use crate::queue::Runs;
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::{Limit, Room};
 use crate::time::{Span, Time};
@@ -83,31 +85,24 @@ pub struct Twins {
     settings: TwinsSettings,
     batch: Limit,
     grid: Grid,
-    pool: Pool,
-    servers: Vec<List>,
-    neighbours: Neighbours,
+    queues: Runs,
     rates: Vec<Rate>,
-    run: Vec<u32>,
 }
 
 impl Twins {
     /// Empty queues for the servers of this setup.
     pub fn new(setup: &Setup, settings: TwinsSettings) -> Twins {
-        let servers = setup.servers as usize;
         Twins {
             settings,
             batch: setup.batch,
             grid: Grid::new(setup, &settings),
-            pool: Pool::new(),
-            servers: vec![List::new(); servers],
-            neighbours: Neighbours::new(),
-            rates: vec![Rate::default(); servers],
-            run: Vec::new(),
+            queues: Runs::new(setup),
+            rates: vec![Rate::default(); setup.servers as usize],
         }
     }
 
     /// The servers that the window at `now` covers.
-    pub fn aim(&mut self, now: Time) -> std::ops::Range<u32> {
+    pub fn aim(&mut self, now: Time) -> Range<u32> {
         self.grid.turn(now);
         self.grid.covered(self.grid.group())
     }
@@ -127,12 +122,12 @@ impl Twins {
     }
 
     /// The oldest request among these servers that may go in this window.
-    fn oldest(&self, now: Time, room: &Room, covered: std::ops::Range<u32>) -> Option<u32> {
+    fn oldest(&self, now: Time, room: &Room, covered: Range<u32>) -> Option<u32> {
         let mut best = (u64::MAX, None);
         for server in covered.map(ServerId) {
-            let list = &self.servers[server.index()];
+            let list = self.queues.timeline().list(server);
             let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
-            let length = self.pool.get(slot).length();
+            let length = self.queues.timeline().get(slot).length();
             let fits = room.takes(server, length)
                 && (room.in_flight(server) == 0 || self.allowance(now, room, server).takes(length));
             if fits {
@@ -146,7 +141,7 @@ impl Twins {
     fn donated(&self, now: Time, room: &Room) -> Option<u32> {
         let mut best = (0, None);
         for server in (0..room.servers()).map(ServerId) {
-            let bytes = self.servers[server.index()].bytes();
+            let bytes = self.queues.timeline().list(server).bytes();
             if bytes <= best.0 || self.grid.is_owned(server) {
                 continue;
             }
@@ -160,7 +155,7 @@ impl Twins {
 
     fn choose(&self, now: Time, room: &Room) -> Option<u32> {
         let covered = self.grid.covered(self.grid.group());
-        let idle = || covered.clone().all(|server| self.servers[server as usize].is_empty());
+        let idle = || !self.has_any(covered.clone());
         match self.settings.mode {
             Mode::Conserving if idle() => self.donated(now, room),
             Mode::Conserving | Mode::Strict => self.oldest(now, room, covered),
@@ -176,31 +171,13 @@ impl Twins {
         if self.settings.mode == Mode::Conserving {
             return self.grid.end();
         }
-        let waiting = |group: &u32| {
-            self.grid.covered(*group).any(|server| !self.servers[server as usize].is_empty())
-        };
-        let ahead = self.grid.following().position(|group| waiting(&group)).unwrap_or(0);
+        let waiting = |group: u32| self.has_any(self.grid.covered(group));
+        let ahead = self.grid.following().position(waiting).unwrap_or(0);
         (self.grid.end() + self.settings.window * ahead as u64).max(now + Span::from_nanos(1))
     }
 
-    fn issue(&mut self, now: Time, room: &Room, slot: u32) -> Batch {
-        let server = self.pool.get(slot).server;
-        let limit = self.allowance(now, room, server);
-        let mut run = std::mem::take(&mut self.run);
-        self.neighbours.gather(&self.pool, slot, limit, &mut run);
-        let batch = match run[..] {
-            [only] => Batch::one(self.remove(only)),
-            _ => Batch::new(run.iter().map(|&slot| self.remove(slot)).collect()),
-        };
-        self.run = run;
-        batch
-    }
-
-    fn remove(&mut self, slot: u32) -> Request {
-        let server = self.pool.get(slot).server;
-        self.neighbours.remove(&self.pool, slot);
-        self.pool.unlink(&mut self.servers[server.index()], slot);
-        self.pool.remove(slot)
+    fn has_any(&self, mut servers: Range<u32>) -> bool {
+        servers.any(|server| !self.queues.timeline().list(ServerId(server)).is_empty())
     }
 }
 
@@ -210,9 +187,7 @@ impl Policy for Twins {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        let slot = self.pool.insert(request);
-        self.pool.append(&mut self.servers[request.server.index()], slot);
-        self.neighbours.add(&self.pool, slot);
+        self.queues.push(request);
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -221,7 +196,11 @@ impl Policy for Twins {
         }
         self.grid.turn(now);
         match self.choose(now, room) {
-            Some(slot) => Decision::Issue(self.issue(now, room, slot)),
+            Some(slot) => {
+                let server = self.queues.timeline().get(slot).server;
+                let limit = self.allowance(now, room, server);
+                Decision::Issue(self.queues.take(slot, limit))
+            }
             None => Decision::WaitUntil(self.wake(now)),
         }
     }
@@ -231,14 +210,12 @@ impl Policy for Twins {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        self.pool.find(id).map(|slot| self.remove(slot))
+        let slot = self.queues.timeline().find(id)?;
+        Some(self.queues.remove(slot))
     }
 
     fn drain(&mut self) -> Vec<Request> {
-        let all = self.pool.drain(self.servers.iter());
-        self.servers.fill(List::new());
-        self.neighbours.clear();
-        all
+        self.queues.drain()
     }
 
     fn direct(&mut self, _now: Time, directive: &Directive) {
@@ -256,7 +233,7 @@ impl Policy for Twins {
     }
 
     fn len(&self) -> usize {
-        self.pool.len()
+        self.queues.timeline().len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {

@@ -24,7 +24,8 @@ pub struct List {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     request: Request,
-    order: u64,
+    /// The place in the order of arrival, and in the lowest bits a mark.
+    place: u64,
     prev: u32,
     next: u32,
 }
@@ -37,7 +38,7 @@ impl Pool {
 
     /// Stores a request and gives it the next place in the order of arrival.
     pub fn insert(&mut self, request: Request) -> u32 {
-        let node = Node { request, order: self.pushed, prev: NIL, next: NIL };
+        let node = Node { request, place: self.pushed << MARK_BITS, prev: NIL, next: NIL };
         self.pushed += 1;
         let slot = self.nodes.insert(node);
         self.ids.insert(spread(request.id.0), slot);
@@ -57,7 +58,7 @@ impl Pool {
         let tail = list.tail;
         let node = self.nodes.get_mut(slot);
         (node.prev, node.next) = (tail, NIL);
-        let (order, length) = (node.order, node.request.length());
+        let (order, length) = (node.order(), node.request.length());
         if tail == NIL {
             (list.head, list.order) = (slot, order);
         } else {
@@ -84,23 +85,16 @@ impl Pool {
         }
         list.len -= 1;
         list.bytes = list.bytes.wrapping_sub(request.length());
-        list.order = if list.head == NIL { u64::MAX } else { self.nodes.get(list.head).order };
+        list.order = if list.head == NIL { u64::MAX } else { self.nodes.get(list.head).order() };
     }
 
-    /// Empties the pool: all requests in order of arrival.
-    pub fn drain<'a>(&mut self, lists: impl Iterator<Item = &'a List>) -> Vec<Request> {
-        let mut all = Vec::with_capacity(self.nodes.len());
-        for list in lists {
-            let mut slot = list.head;
-            while slot != NIL {
-                let node = self.nodes.get(slot);
-                all.push((node.order, node.request));
-                slot = node.next;
-            }
-        }
-        all.sort_unstable_by_key(|&(order, _)| order);
+    /// Empties the pool: all requests in order of arrival, whatever lists they are in.
+    pub fn drain(&mut self) -> Vec<Request> {
+        let slots = self.nodes.slots();
+        let mut all: Vec<Node> = slots.iter().map(|&slot| *self.nodes.get(slot)).collect();
+        all.sort_unstable_by_key(|node| node.place);
         (self.nodes, self.ids) = (Slab::new(), Table::new());
-        all.into_iter().map(|(_, request)| request).collect()
+        all.into_iter().map(|node| node.request).collect()
     }
 
     /// The slot of the request with this id.
@@ -117,7 +111,25 @@ impl Pool {
     /// The place of a request in the order of arrival.
     #[inline]
     pub fn order(&self, slot: u32) -> u64 {
-        self.nodes.get(slot).order
+        self.nodes.get(slot).order()
+    }
+
+    /// A number that the policy put on a request; zero at first.
+    #[inline]
+    pub fn mark(&self, slot: u32) -> u16 {
+        (self.nodes.get(slot).place & MARK_MASK) as u16
+    }
+
+    /// Puts a number on a request.
+    #[inline]
+    pub fn set_mark(&mut self, slot: u32, mark: u16) {
+        let place = &mut self.nodes.get_mut(slot).place;
+        *place = *place & !MARK_MASK | u64::from(mark);
+    }
+
+    /// How many requests were ever stored: the place in the order of arrival of the next.
+    pub const fn pushed(&self) -> u64 {
+        self.pushed
     }
 
     /// Number of requests stored.
@@ -170,3 +182,15 @@ impl Default for List {
         List::new()
     }
 }
+
+impl Node {
+    #[inline]
+    const fn order(&self) -> u64 {
+        self.place >> MARK_BITS
+    }
+}
+
+/// The mark shares a word with the order of arrival, which keeps enough bits for eight years of a
+/// million requests a second.
+const MARK_BITS: u32 = 16;
+const MARK_MASK: u64 = (1 << MARK_BITS) - 1;

@@ -25,6 +25,8 @@ pub struct Device {
     pub read: Rate,
     /// How fast bytes are written.
     pub write: Rate,
+    /// What each write costs on top until it is safe on the medium.
+    pub sync: Span,
     /// How many waiting commands the device looks at to find the nearest.
     pub depth: u32,
     /// How many commands it works on at the same time. Transfers still share its rate.
@@ -42,6 +44,7 @@ impl Device {
         lookahead: 512 * 1024,
         read: Rate::per_second(150_000_000),
         write: Rate::per_second(150_000_000),
+        sync: Span::ZERO,
         depth: 32,
         channels: 1,
     };
@@ -56,6 +59,7 @@ impl Device {
         lookahead: 0,
         read: Rate::per_second(3_000_000_000),
         write: Rate::per_second(1_500_000_000),
+        sync: Span::ZERO,
         depth: 1,
         channels: 32,
     };
@@ -70,6 +74,7 @@ impl Device {
         lookahead: 0,
         read: Rate::INSTANT,
         write: Rate::INSTANT,
+        sync: Span::ZERO,
         depth: 1,
         channels: 1,
     };
@@ -95,10 +100,11 @@ impl Device {
         Span::from_nanos(self.seek_min.as_nanos() + part as u64)
     }
 
-    const fn rate(&self, operation: Operation) -> Rate {
+    /// How long the bytes of a command take once the device has got to them.
+    fn transfer(&self, operation: Operation, bytes: u64) -> Span {
         match operation {
-            Operation::Read => self.read,
-            Operation::Write => self.write,
+            Operation::Read => self.read.time_of(bytes),
+            Operation::Write => self.sync + self.write.time_of(bytes),
         }
     }
 }
@@ -127,7 +133,7 @@ impl Head {
         let Stretch { start, bytes, operation } = stretch;
         let ready = now + self.device.command + extra + self.position(start, operation);
         let begin = ready.max(self.transferring);
-        self.transferring = begin + self.device.rate(operation).time_of(bytes);
+        self.transferring = begin + self.device.transfer(operation, bytes);
         self.at = start.saturating_add(bytes);
         self.transferring
     }
@@ -196,6 +202,15 @@ mod tests {
         let write = Stretch { start: gap, bytes: 0, operation: Operation::Write };
         let write_done = head.serve(Time::ZERO, write, Span::ZERO);
         assert_eq!(write_done, Time::ZERO + Span::from_micros(50) + Device::HDD.seek(gap));
+    }
+
+    #[test]
+    fn a_write_waits_until_it_is_safe() {
+        let sync = Span::from_millis(5);
+        let mut head = still(Device { sync, ..Device::HDD });
+        let write = Stretch { start: 0, bytes: 150_000, operation: Operation::Write };
+        let done = head.serve(Time::ZERO, write, Span::ZERO);
+        assert_eq!(done, Time::ZERO + Span::from_micros(1050) + sync);
     }
 
     #[test]

@@ -12,34 +12,36 @@ use crate::time::Time;
 pub(super) struct Load {
     pub(super) sender: u32,
     pub(super) server: ServerId,
-    pub(super) operation: Operation,
-    pub(super) bytes: u64,
-    /// Where on the device it begins.
-    pub(super) place: u64,
-    pub(super) issued: Time,
+    pub(super) stretch: Stretch,
+    issued: Time,
+    /// When the device began with it and finished it, once it has.
     pub(super) begun: Time,
     pub(super) done: Time,
     pub(super) batch: Option<Batch>,
 }
 
 impl Load {
+    /// A load that leaves now.
+    pub(super) const fn new(now: Time, sender: u32, server: ServerId, stretch: Stretch) -> Load {
+        Load { sender, server, stretch, issued: now, begun: now, done: now, batch: None }
+    }
+
     /// Bytes that travel to the server.
     pub(super) const fn outbound(&self) -> u64 {
-        match self.operation {
+        match self.stretch.operation {
             Operation::Read => 0,
-            Operation::Write => self.bytes,
+            Operation::Write => self.stretch.bytes,
         }
     }
 
     /// Bytes that travel back.
     pub(super) const fn inbound(&self) -> u64 {
-        self.bytes - self.outbound()
+        self.stretch.bytes - self.outbound()
     }
 
     /// What the server is told.
     pub(super) const fn command(&self, load: u32) -> Command {
-        let stretch = Stretch { start: self.place, bytes: self.bytes, operation: self.operation };
-        Command { load, sender: self.sender, stretch }
+        Command { load, sender: self.sender, stretch: self.stretch }
     }
 
     /// For the picture.
@@ -50,7 +52,7 @@ impl Load {
             issued: self.issued,
             begun: self.begun,
             done: self.done,
-            bytes: self.bytes,
+            bytes: self.stretch.bytes,
             members: self.batch.as_ref().map_or(1, |batch| batch.members() as u32),
         }
     }

@@ -15,6 +15,8 @@ pub(super) struct Process {
     rank: u32,
     /// The compute node it runs on, counted over all jobs.
     pub(super) node: u32,
+    /// The agent that node talks to, if there are any.
+    pub(super) agent: u32,
     round: u64,
     random: Random,
     /// What it asked for last, and when.
@@ -42,7 +44,7 @@ impl Process {
     /// The next request of the process; `None` if it has made all of them.
     pub(super) fn next(&mut self, application: &Application) -> Option<(FileId, Extent)> {
         let job = &application.job;
-        if self.round == job.rounds() {
+        if self.is_done(application) {
             return None;
         }
         let (file, extent) = job.access(self.rank, self.round, &mut self.random);
@@ -50,6 +52,11 @@ impl Process {
         self.file = FileId(application.first_file + file);
         self.extent = extent;
         Some((self.file, extent))
+    }
+
+    /// Whether it has made all its requests.
+    pub(super) const fn is_done(&self, application: &Application) -> bool {
+        self.round == application.job.rounds()
     }
 
     /// When the process starts: a random moment of the stagger.
@@ -106,10 +113,12 @@ pub(super) fn processes(scenario: &Scenario) -> Vec<Process> {
     let mut all = Vec::new();
     for (index, job) in scenario.jobs.iter().enumerate() {
         for rank in 0..job.processes {
+            let node = rank / job.per_node;
             all.push(Process {
                 job: index as u32,
                 rank,
-                node: node_base + rank / job.per_node,
+                node: node_base + node,
+                agent: agent_of(scenario, index, node),
                 round: 0,
                 random: Random::new(scenario.seed, all.len() as u64),
                 file: FileId(0),
@@ -121,4 +130,12 @@ pub(super) fn processes(scenario: &Scenario) -> Vec<Process> {
         node_base += job.nodes();
     }
     all
+}
+
+/// The agent of a job's node: the nodes of each job are divided among all agents, neighbours to the same
+/// one; the next job begins with the next agent, so that small jobs do not all share the first.
+fn agent_of(scenario: &Scenario, job: usize, node: u32) -> u32 {
+    let agents = scenario.forwarding.as_ref().map_or(1, |forwarding| u64::from(forwarding.agents));
+    let share = u64::from(node) * agents / u64::from(scenario.jobs[job].nodes());
+    ((job as u64 + share) % agents) as u32
 }

@@ -31,24 +31,23 @@ pub struct Scenario {
 impl Scenario {
     /// Refuses what cannot be simulated.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        at_least_one("the number of servers", self.platform.servers.into())?;
+        self.platform.check()?;
         at_least_one("the number of jobs", self.jobs.len() as u64)?;
-        at_least_one("the device's number of channels", self.platform.device.channels.into())?;
         if let Some(forwarding) = &self.forwarding {
             at_least_one("the number of agents", forwarding.agents.into())?;
         }
         for (job, parameters) in self.jobs.iter().enumerate() {
             check_job(job, parameters)?;
         }
-        let processes = self.jobs.iter().map(|job| job.processes as usize).sum::<usize>();
-        if processes > Events::INDEX_MAX {
-            return Err(ScenarioError::TooLarge("processes"));
-        }
-        let bytes = self.jobs.iter().try_fold(0_u64, |sum, job| sum.checked_add(job.bytes()));
-        match bytes.is_some_and(|bytes| bytes < Layout::LIMIT / 2) {
-            true => Ok(()),
-            false => Err(ScenarioError::TooLarge("bytes")),
-        }
+        let sum = |of: fn(&Job, u64) -> u64| {
+            self.jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(of(job, self.platform.unit)))
+        };
+        let processes = sum(|job, _| job.processes.into());
+        at_most("processes", processes, Events::INDEX_MAX as u64)?;
+        at_most("pieces on their way", sum(pieces), Events::INDEX_MAX as u64)?;
+        at_most("bytes", sum(|job, _| job.bytes()), Layout::LIMIT / 2)?;
+        let senders = self.forwarding.as_ref().map_or(processes, |some| some.agents.into());
+        at_most("senders", senders.saturating_mul(self.platform.servers.into()), SENDERS_MAX)
     }
 }
 
@@ -63,6 +62,16 @@ fn check_job(job: usize, parameters: &Job) -> Result<(), ScenarioError> {
         Some(_) => Ok(()),
         None => Err(ScenarioError::TooLarge("bytes")),
     }
+}
+
+/// The most pieces that a job can have on their way: a request of each process, which has a piece more
+/// than it has units if it begins inside one.
+fn pieces(job: &Job, unit: u64) -> u64 {
+    job.request.div_ceil(unit).saturating_add(1).saturating_mul(job.processes.into())
+}
+
+const fn at_most(what: &'static str, value: u64, most: u64) -> Result<(), ScenarioError> {
+    if value > most { Err(ScenarioError::TooLarge(what)) } else { Ok(()) }
 }
 
 const fn at_least_one(what: &'static str, value: u64) -> Result<(), ScenarioError> {
@@ -88,20 +97,23 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The layouts that files have: one for each server that a file may begin on.
-    pub(super) fn layouts(&self) -> Result<Vec<Layout>, LayoutError> {
-        let from = |first| {
-            let order = (0..self.servers).map(|step| ServerId((first + step) % self.servers));
-            Layout::round_robin(self.unit, order.collect())
-        };
-        (0..self.servers).map(from).collect()
+    /// The layout of file 0. Those of the others are the same, turned by one server each.
+    pub(super) fn layout(&self) -> Result<Layout, LayoutError> {
+        Layout::round_robin(self.unit, (0..self.servers).map(ServerId).collect())
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        at_least_one("the number of servers", self.servers.into())?;
+        at_least_one("the stripe unit", self.unit)?;
+        at_least_one("the device's number of channels", self.device.channels.into())?;
+        at_least_one("the device's span", self.device.span)
     }
 }
 
 /// The forwarding layer: agents that all run the same policy.
 #[derive(Clone)]
 pub struct Forwarding {
-    /// Number of agents. Compute nodes are divided among them evenly.
+    /// Number of agents. The compute nodes of each job are divided among them evenly.
     pub agents: u32,
     /// Makes the policy of one agent.
     pub policy: MakePolicy,
@@ -199,3 +211,6 @@ impl From<LayoutError> for ScenarioError {
         ScenarioError::Layout(error)
     }
 }
+
+/// Every server counts the work of every sender.
+const SENDERS_MAX: u64 = 1 << 28;

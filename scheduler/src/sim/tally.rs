@@ -1,4 +1,7 @@
 //! Counting: means, and how values are spread, in integers only.
+//!
+//! Finer than the scheduler's own histogram, whose steps are powers of two and cost less to keep: two
+//! policies may differ in a latency by a tenth.
 
 /// How many there were and what they add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

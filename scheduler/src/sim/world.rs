@@ -27,7 +27,7 @@ pub(super) struct World<'a> {
     scenario: &'a Scenario,
     now: Time,
     events: Events,
-    layouts: Vec<Layout>,
+    layout: Layout,
     applications: Vec<Application>,
     processes: Vec<Process>,
     /// The ports of the compute nodes.
@@ -35,6 +35,8 @@ pub(super) struct World<'a> {
     agents: Vec<Agent>,
     servers: Vec<Server>,
     loads: Loads,
+    /// Wake-ups since anything else happened.
+    wakes: u64,
     /// Processes that have not had all their answers.
     unfinished: usize,
     /// Pieces submitted so far.
@@ -68,7 +70,7 @@ impl<'a> World<'a> {
             scenario,
             now: Time::ZERO,
             events: Events::default(),
-            layouts: scenario.platform.layouts()?,
+            layout: scenario.platform.layout()?,
             applications: applications(scenario),
             unfinished: processes.len(),
             processes,
@@ -76,6 +78,7 @@ impl<'a> World<'a> {
             agents,
             servers: servers(scenario, senders),
             loads: Loads::default(),
+            wakes: 0,
             submitted: 0,
             pieces: Vec::new(),
             seen: Seen { last: vec![None; senders], ..Seen::default() },
@@ -88,6 +91,10 @@ impl<'a> World<'a> {
         while let Some((at, event)) = self.events.pop() {
             assert!(at >= self.now, "virtual time went back");
             self.now = at;
+            self.wakes = if let Event::Wake(_) = event { self.wakes + 1 } else { 0 };
+            if self.wakes > self.wakes_max() {
+                break;
+            }
             match event {
                 Event::Issue(process) => self.issue(process),
                 Event::Arrive(process) => self.arrive(process),
@@ -102,6 +109,12 @@ impl<'a> World<'a> {
             0 => Ok(self.report()),
             waiting => Err(ScenarioError::Stuck { waiting }),
         }
+    }
+
+    /// So many wake-ups in a row lead nowhere. A request waits for its window through one for each server
+    /// at most; a policy may want some more, but not without end.
+    fn wakes_max(&self) -> u64 {
+        (1 << 18) + 16 * self.agents.len() as u64 * self.servers.len() as u64
     }
 
     fn report(self) -> Report {
@@ -119,11 +132,6 @@ impl<'a> World<'a> {
             timeline: self.seen.timeline,
             events: self.events.count(),
         }
-    }
-
-    /// The layout of a file.
-    fn layout(&self, file: FileId) -> &Layout {
-        &self.layouts[(file.0 % self.layouts.len() as u64) as usize]
     }
 }
 

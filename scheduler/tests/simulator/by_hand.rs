@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use iofwd_scheduler::layout::LayoutError;
 use iofwd_scheduler::policy::{Decision, Load, Policy, Setup};
 use iofwd_scheduler::policy::{OutOfRange, Room};
 use iofwd_scheduler::request::{Operation, Request, RequestId, ServerId};
@@ -33,8 +32,8 @@ fn a_lone_process_pays_for_every_message() {
 #[test]
 fn computing_and_starting_later_count() {
     let think = Job { think: Span::from_micros(100), ..JOB };
-    // After the last answer the process computes once more before it finds that it is done.
-    assert_eq!(makespan(&direct(PLATFORM, think)), Span::from_micros(23 * 10 + 100 * 10));
+    // It computes nine times: between its ten requests.
+    assert_eq!(makespan(&direct(PLATFORM, think)), Span::from_micros(23 * 10 + 100 * 9));
     let late = Job { start: Time::from_nanos(5_000), ..JOB };
     let report = run(&direct(PLATFORM, late)).unwrap();
     assert_eq!(report.makespan, Span::from_micros(230));
@@ -167,7 +166,16 @@ fn scenarios_that_make_no_sense_are_refused() {
     let many = Job { processes: 1 << 25, ..JOB };
     assert_eq!(refusal(with_job(many)), ScenarioError::TooLarge("processes"));
     let no_unit = with_platform(Platform { unit: 0, ..PLATFORM });
-    assert_eq!(refusal(no_unit), ScenarioError::Layout(LayoutError::ZeroUnit));
+    assert_eq!(refusal(no_unit), zero("the stripe unit"));
+    let no_span = Device { span: 0, ..Device::HDD };
+    let no_span = with_platform(Platform { device: no_span, ..PLATFORM });
+    assert_eq!(refusal(no_span), zero("the device's span"));
+    let crumbs = Job { processes: 1000, request: 1 << 20, volume: 1 << 20, ..JOB };
+    let crumbs = Scenario { platform: Platform { unit: 1, ..PLATFORM }, ..with_job(crumbs) };
+    assert_eq!(refusal(crumbs), ScenarioError::TooLarge("pieces on their way"));
+    let crowd = Scenario { forwarding: None, ..with_job(Job { processes: 1 << 20, ..JOB }) };
+    let crowd = Scenario { platform: Platform { servers: 1 << 10, ..PLATFORM }, ..crowd };
+    assert_eq!(refusal(crowd), ScenarioError::TooLarge("senders"));
     let no_servers = with_platform(Platform { servers: 0, ..PLATFORM });
     assert_eq!(
         refusal(no_servers).to_string(),
@@ -180,8 +188,11 @@ fn scenarios_that_make_no_sense_are_refused() {
     assert_eq!(refusal(too_many), ScenarioError::Setup(range));
 }
 
-/// A policy that takes requests and never gives one back.
-struct Hoarder(Vec<Request>);
+/// A policy that takes requests and never gives one back. It asks to be woken now and then, or not.
+struct Hoarder {
+    held: Vec<Request>,
+    pause: Option<Span>,
+}
 
 impl Policy for Hoarder {
     fn name(&self) -> &'static str {
@@ -189,24 +200,28 @@ impl Policy for Hoarder {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        self.0.push(request);
+        self.held.push(request);
     }
 
-    fn next(&mut self, _now: Time, _room: &Room) -> Decision {
-        if self.0.is_empty() { Decision::Empty } else { Decision::WaitUntil(Time::NEVER) }
+    fn next(&mut self, now: Time, _room: &Room) -> Decision {
+        match self.pause {
+            _ if self.held.is_empty() => Decision::Empty,
+            None => Decision::WaitUntil(Time::NEVER),
+            Some(pause) => Decision::WaitUntil(now + pause),
+        }
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        let at = self.0.iter().position(|request| request.id == id)?;
-        Some(self.0.remove(at))
+        let at = self.held.iter().position(|request| request.id == id)?;
+        Some(self.held.remove(at))
     }
 
     fn drain(&mut self) -> Vec<Request> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.held)
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.held.len()
     }
 
     fn waiting_bound(&self, _load: &Load) -> Span {
@@ -216,11 +231,14 @@ impl Policy for Hoarder {
 
 #[test]
 fn a_policy_that_holds_requests_for_ever_is_found_out() {
-    let make = |_: &Setup| -> Box<dyn Policy> { Box::new(Hoarder(Vec::new())) };
-    let forwarding = Some(Forwarding::with(1, Arc::new(make)));
-    let job = Job { processes: 3, ..JOB };
-    let stuck = run(&Scenario { forwarding, ..direct(PLATFORM, job) });
-    assert_eq!(stuck, Err(ScenarioError::Stuck { waiting: 3 }));
+    for pause in [None, Some(Span::from_micros(1))] {
+        let make =
+            move |_: &Setup| -> Box<dyn Policy> { Box::new(Hoarder { held: Vec::new(), pause }) };
+        let forwarding = Some(Forwarding::with(1, Arc::new(make)));
+        let job = Job { processes: 3, ..JOB };
+        let stuck = run(&Scenario { forwarding, ..direct(PLATFORM, job) });
+        assert_eq!(stuck, Err(ScenarioError::Stuck { waiting: 3 }));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use iofwd_scheduler::time::{Span, Time};
 
 use crate::setup::{KIB, LINK, PLATFORM};
 
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 24;
 
 fn any<T: Copy>(random: &mut Random, from: &[T]) -> T {
     from[random.below(from.len() as u64) as usize]

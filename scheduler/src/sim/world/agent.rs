@@ -5,6 +5,7 @@ use crate::layout::Piece;
 use crate::policy::{Batch, Decision};
 use crate::request::{JobId, Operation, Request, RequestId};
 use crate::scheduler::{Outcome, Scheduler};
+use crate::sim::device::Stretch;
 use crate::sim::event::Event;
 use crate::sim::load::Load;
 use crate::sim::network::Port;
@@ -41,7 +42,7 @@ impl World<'_> {
     /// A request has reached its agent.
     pub(super) fn arrive(&mut self, index: u32) {
         let process = &self.processes[index as usize];
-        let (file, extent, agent) = (process.file, process.extent, self.agent_of(process.node));
+        let (file, extent, agent) = (process.file, process.extent, process.agent as usize);
         self.split(file, extent);
         self.processes[index as usize].pending = self.pieces.len() as u32;
         for at in 0..self.pieces.len() {
@@ -103,19 +104,12 @@ impl World<'_> {
         }
         let first = batch.first();
         let application = &self.applications[first.job.0 as usize];
-        let load = Load {
-            sender: agent as u32,
-            server: first.server,
-            operation: first.operation,
-            bytes: batch.bytes(),
-            place: application.place_of(first.file) + first.local,
-            issued: self.now,
-            begun: self.now,
-            done: self.now,
-            batch: None,
-        };
+        let start = application.place_of(first.file) + first.local;
+        let stretch = Stretch { start, bytes: batch.bytes(), operation: first.operation };
+        let mut load = Load::new(self.now, agent as u32, first.server, stretch);
         self.seen.moved(agent as u32, first.file, first.extent.offset);
-        self.send(Load { batch: Some(batch), ..load });
+        load.batch = Some(batch);
+        self.send(load);
     }
 
     /// Sends the answer to a process.

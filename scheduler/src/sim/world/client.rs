@@ -1,7 +1,9 @@
 //! The clients' side: processes ask, wait and ask again.
 
 use super::World;
+use crate::layout::Piece;
 use crate::request::{Extent, FileId, Operation, ServerId};
+use crate::sim::device::Stretch;
 use crate::sim::event::Event;
 use crate::sim::load::Load;
 use crate::time::Span;
@@ -18,12 +20,8 @@ impl World<'_> {
     /// A process issues its next request, or has none left.
     pub(super) fn issue(&mut self, index: u32) {
         let process = &mut self.processes[index as usize];
-        let application = &mut self.applications[process.job as usize];
-        let Some((file, extent)) = process.next(application) else {
-            application.finished(self.now);
-            self.unfinished -= 1;
-            return;
-        };
+        let application = &self.applications[process.job as usize];
+        let Some((file, extent)) = process.next(application) else { return self.finish(index) };
         process.asked = self.now;
         self.seen.sizes.leaving_clients.add(extent.length);
         if self.agents.is_empty() {
@@ -34,9 +32,8 @@ impl World<'_> {
             Operation::Read => 0,
             Operation::Write => extent.length,
         };
-        let node = process.node;
-        let agent = self.agent_of(node);
-        let (from, to) = (&mut self.nodes[node as usize], &mut self.agents[agent].front);
+        let from = &mut self.nodes[process.node as usize];
+        let to = &mut self.agents[process.agent as usize].front;
         let at = self.scenario.platform.front.send(self.now, from, to, payload);
         self.events.push(at, Event::Arrive(index));
     }
@@ -49,8 +46,15 @@ impl World<'_> {
         application.answered(process.extent.length);
         match application.job.think {
             Span::ZERO => self.issue(index),
+            _ if process.is_done(application) => self.finish(index),
             think => self.events.push(self.now + think, Event::Issue(index)),
         }
+    }
+
+    fn finish(&mut self, index: u32) {
+        let job = self.processes[index as usize].job;
+        self.applications[job as usize].finished(self.now);
+        self.unfinished -= 1;
     }
 
     /// Sends a request to the servers that hold its bytes, one message to each.
@@ -78,31 +82,20 @@ impl World<'_> {
         let process = &mut self.processes[index as usize];
         process.pending += 1;
         let application = &self.applications[process.job as usize];
-        let load = Load {
-            sender: index,
-            server,
-            operation: application.job.operation,
-            bytes,
-            place: application.place_of(process.file) + local,
-            issued: self.now,
-            begun: self.now,
-            done: self.now,
-            batch: None,
-        };
-        self.send(load);
+        let start = application.place_of(process.file) + local;
+        let stretch = Stretch { start, bytes, operation: application.job.operation };
+        self.send(Load::new(self.now, index, server, stretch));
     }
 
-    /// Splits a range into pieces, those of one server together.
+    /// Splits a range into pieces, those of one server together. The first unit of each file is one
+    /// server further on than that of the file before it.
     pub(super) fn split(&mut self, file: FileId, extent: Extent) {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.clear();
-        pieces.extend(self.layout(file).split(extent));
-        pieces.sort_unstable_by_key(|piece| (piece.server, piece.local));
-        self.pieces = pieces;
-    }
-
-    /// The agent that a compute node talks to: neighbouring nodes share one.
-    pub(super) fn agent_of(&self, node: u32) -> usize {
-        node as usize * self.agents.len() / self.nodes.len()
+        let servers = u64::from(self.scenario.platform.servers);
+        let turned = |ServerId(server)| ServerId(((file.0 + u64::from(server)) % servers) as u32);
+        self.pieces.clear();
+        for piece in self.layout.split(extent) {
+            self.pieces.push(Piece { server: piece.server.map(turned), ..piece });
+        }
+        self.pieces.sort_unstable_by_key(|piece| (piece.server, piece.local));
     }
 }

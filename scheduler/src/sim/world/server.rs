@@ -1,19 +1,18 @@
 //! The servers' side: loads reach a server, wait, are served and go back.
 
 use super::World;
+use crate::request::ServerId;
 use crate::sim::event::Event;
 use crate::sim::load::Load;
+use crate::sim::network::Port;
 
 impl World<'_> {
     /// Puts a load on the wire.
     pub(super) fn send(&mut self, load: Load) {
-        self.seen.sizes.arriving_servers.add(load.bytes);
-        let to = &mut self.servers[load.server.index()].port;
-        let from = match self.agents.get_mut(load.sender as usize) {
-            Some(agent) => &mut agent.back,
-            None => &mut self.nodes[self.processes[load.sender as usize].node as usize],
-        };
-        let at = self.scenario.platform.back.send(self.now, from, to, load.outbound());
+        self.seen.sizes.arriving_servers.add(load.stretch.bytes);
+        let (now, link) = (self.now, self.scenario.platform.back);
+        let (from, to) = self.ends(load.sender, load.server);
+        let at = link.send(now, from, to, load.outbound());
         let index = self.loads.insert(load);
         self.events.push(at, Event::Reach(index));
     }
@@ -29,16 +28,13 @@ impl World<'_> {
     /// The device has finished a load: the answer goes back, and the next one is begun.
     pub(super) fn done(&mut self, index: u32) {
         let load = self.loads.get(index);
-        let server = &mut self.servers[load.server.index()];
-        server.finish(self.now, load.sender, load.bytes);
-        let to = match self.agents.get_mut(load.sender as usize) {
-            Some(agent) => &mut agent.back,
-            None => &mut self.nodes[self.processes[load.sender as usize].node as usize],
-        };
-        let at = self.scenario.platform.back.send(self.now, &mut server.port, to, load.inbound());
+        let (sender, server, payload) = (load.sender, load.server, load.inbound());
+        self.servers[server.index()].finish(self.now, sender, load.stretch.bytes);
+        let (now, link) = (self.now, self.scenario.platform.back);
+        let (to, from) = self.ends(sender, server);
+        let at = link.send(now, from, to, payload);
         self.events.push(at, Event::Return(index));
-        let server = load.server.index();
-        self.begin(server);
+        self.begin(server.index());
     }
 
     /// The answer of a server has reached the sender.
@@ -59,6 +55,17 @@ impl World<'_> {
         }
     }
 
+    /// The ports of a sender and a server.
+    fn ends(&mut self, sender: u32, server: ServerId) -> (&mut Port, &mut Port) {
+        let sender = sender as usize;
+        let near = match self.agents.get_mut(sender) {
+            Some(agent) => &mut agent.back,
+            None => &mut self.nodes[self.processes[sender].node as usize],
+        };
+        (near, &mut self.servers[server.index()].port)
+    }
+
+    /// Lets the server's device begin as much as it can.
     fn begin(&mut self, server: usize) {
         while let Some((index, at)) = self.servers[server].begin(self.now) {
             let load = self.loads.get(index);

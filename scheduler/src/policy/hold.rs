@@ -1,0 +1,95 @@
+//! Holding an object back for a moment in the hope of a better order or a larger merge: what `mlf`
+//! and `aioli` have in common.
+//!
+//! Lebre et al. (2006) saw that requests of several processes arrive shifted against each other:
+//! the one that belongs before the head is often just about to come.
+
+use crate::policy::OutOfRange;
+use crate::time::Span;
+
+/// What was issued from an object lately.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct History {
+    /// Where the last batch began and ended.
+    start: u64,
+    end: u64,
+    /// Where the next is expected to begin, if the last one went back.
+    expected: Option<u64>,
+    members: u32,
+}
+
+impl History {
+    /// Whether a batch of `members` from offset `start` on should wait for a better one. An
+    /// expectation, or a larger merge before, is a reason once only.
+    pub(super) fn doubts(&mut self, start: u64, members: usize) -> bool {
+        if let Some(expected) = self.expected.take() {
+            return start > expected;
+        }
+        let doubts = start > self.end && self.members as usize > members;
+        if doubts {
+            self.members = 0;
+        }
+        doubts
+    }
+
+    /// Takes note of a batch that was issued.
+    pub(super) fn note(&mut self, start: u64, end: u64, members: usize) {
+        if start < self.start && self.expected.is_none() {
+            self.expected = Some(end);
+        }
+        (self.start, self.end) = (start, end);
+        self.members = u32::try_from(members).unwrap_or(u32::MAX);
+    }
+}
+
+/// How many passes a request needs: with none it has a quantum of nothing, then of 1, 2, 4 and so on
+/// times the quantum, until that covers its length.
+pub(super) fn passes(length: u64, quantum: u64) -> u32 {
+    let quanta = length.div_ceil(quantum).max(1);
+    1 + (u64::BITS - (quanta - 1).leading_zeros())
+}
+
+/// Refuses a hold or a quantum out of range.
+pub(super) fn check(hold: Span, quantum: u64) -> Result<(), OutOfRange> {
+    OutOfRange::unless("hold", hold.as_nanos(), 0, 1_000_000_000)?;
+    OutOfRange::unless("quantum", quantum, 512, 1 << 30)
+}
+
+/// Default time to hold an object back: what AGIOS waits.
+pub(super) const HOLD: Span = Span::from_micros(900);
+
+/// Empty objects whose history is remembered: those of one application, or two.
+pub(super) const REMEMBERED: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_double_the_quantum() {
+        let passes: Vec<u32> =
+            [0, 1, 8, 9, 16, 17, 32, 33].map(|length| passes(length, 8)).to_vec();
+        assert_eq!(passes, [1, 1, 1, 2, 2, 3, 3, 4]);
+        assert_eq!(super::passes(u64::MAX, 512), 1 + 55);
+    }
+
+    #[test]
+    fn a_step_back_makes_the_next_expected_behind_it_once() {
+        let mut history = History::default();
+        history.note(100, 150, 1);
+        history.note(0, 50, 1);
+        assert!(history.doubts(80, 1), "50 was expected");
+        assert!(!history.doubts(80, 1), "and is so no longer");
+        history.note(80, 90, 1);
+        history.note(0, 10, 1);
+        assert!(!history.doubts(10, 1), "it came");
+    }
+
+    #[test]
+    fn a_larger_merge_before_is_a_reason_once() {
+        let mut history = History::default();
+        history.note(0, 40, 4);
+        assert!(!history.doubts(50, 4) && !history.doubts(40, 1));
+        assert!(history.doubts(50, 3) && !history.doubts(50, 3));
+    }
+}

@@ -1,0 +1,52 @@
+//! SEMANTICS.md, paragraph by paragraph: the names of these tests stand there.
+
+mod clients;
+mod identity;
+mod locks;
+mod unmounting;
+mod writing;
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// Waits for something to become true, but not for ever.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Runs the program itself.
+fn iofwd(arguments: &[&std::ffi::OsStr]) -> Output {
+    Command::new(crate::e2e::harness::program()).args(arguments).output().expect("it was built")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The document names only tests that exist, and every test here is named in it.
+#[test]
+fn the_document_and_the_tests_agree() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("it is in the tree");
+    let document = read("SEMANTICS.md");
+    let sources: String = ["clients", "identity", "locks", "unmounting", "writing"]
+        .iter()
+        .map(|name| read(&format!("tests/e2e/semantics/{name}.rs")))
+        .collect();
+    let tests: Vec<&str> = sources
+        .split("#[test]\nfn ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('(').map(|(name, _)| name))
+        .collect();
+    assert!(tests.len() > 10, "the tests were found");
+    for test in &tests {
+        assert!(document.contains(&format!("[{test}]")), "SEMANTICS.md does not name {test}");
+    }
+    for named in document.split("`[").skip(1).filter_map(|rest| rest.split_once("]`")) {
+        assert!(tests.contains(&named.0), "SEMANTICS.md names {}, which is no test", named.0);
+    }
+}
