@@ -20,7 +20,11 @@ pub(crate) enum Program {
         path: PathBuf,
         ttl: u32,
     },
-    Bindfs,
+    /// As it comes: one thread, and a second of caching by the kernel; or with several threads and
+    /// nothing cached, which is what a coherent mount promises.
+    Bindfs {
+        as_it_comes: bool,
+    },
     /// No mount at all: the directory itself.
     Bare,
 }
@@ -149,7 +153,11 @@ impl Program {
                 .args(["mount", "--foreground", "--allow-other"])
                 .arg(format!("--cache={}", cache.name())),
             Self::Yardstick { path, ttl } => Step::new(path).arg("--ttl").arg(ttl.to_string()),
-            Self::Bindfs => Step::new("bindfs").args(["-f", "--multithreaded"]),
+            Self::Bindfs { as_it_comes: true } => Step::new("bindfs").arg("-f"),
+            Self::Bindfs { as_it_comes: false } => {
+                let options = "attr_timeout=0,entry_timeout=0,negative_timeout=0";
+                Step::new("bindfs").args(["-f", "--multithreaded", "-o", options])
+            }
             Self::Bare => return None,
         };
         Some(step.arg(&area.backing).arg(&area.point))
@@ -158,7 +166,7 @@ impl Program {
     fn unmount(&self, point: &Path) -> Step {
         let step = match self {
             Self::Iofwd(path) => Step::new(path).arg("unmount"),
-            Self::Yardstick { .. } | Self::Bindfs | Self::Bare => Step::new("umount"),
+            Self::Yardstick { .. } | Self::Bindfs { .. } | Self::Bare => Step::new("umount"),
         };
         step.arg(point).limit(60).quiet()
     }
