@@ -185,6 +185,22 @@ pub(crate) fn on_mount<T>(
     Ok(result)
 }
 
+/// Judges a fresh mount in each cache mode; the failures of all are told together.
+pub(crate) fn in_each_mode(
+    site: &Site,
+    area: impl Fn(Cache) -> Result<Area, String>,
+    judge: impl Fn(&Mounted<'_>, &Area) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut failures = Vec::new();
+    for cache in Cache::ALL {
+        let area = area(cache)?;
+        let judged = on_mount(site, &area, cache, |mounted| judge(mounted, &area));
+        failures.extend(judged.err().map(|why| format!("{}: {why}", cache.name())));
+        area.clear();
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
 fn device(path: &Path) -> Result<u64, String> {
     fs::metadata(path).map(|m| m.dev()).map_err(|e| format!("{}: {e}", path.display()))
 }
