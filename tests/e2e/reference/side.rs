@@ -59,14 +59,14 @@ impl Side {
             FileStep::Open { slot, name, flags, mode } => {
                 self.slots[slot] = None;
                 // Opening a pipe would wait for the other end.
-                let flags = OFlag::from_bits_retain(flags | libc::O_NONBLOCK);
+                let flags = OFlag::from_bits_retain(flags | libc::O_NONBLOCK | libc::O_CLOEXEC);
                 let opened = fcntl::open(&self.path(name), flags, Mode::from_bits_truncate(mode));
                 self.slots[slot] = Some(opened?);
                 Ok("opened".into())
             }
             FileStep::Temporary { slot, name } => {
                 self.slots[slot] = None;
-                let flags = OFlag::O_TMPFILE | OFlag::O_RDWR;
+                let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
                 self.slots[slot] = Some(fcntl::open(&self.path(name), flags, Mode::S_IRWXU)?);
                 Ok("opened".into())
             }

@@ -58,6 +58,8 @@ fn nothing_outside_is_reached() {
     assert_eq!(fs::read_link(mount.path().join("link")).unwrap(), Path::new("../plain/outside"));
     fs::create_dir(mount.backing().join("dir")).unwrap();
     fs::write(mount.backing().join("dir/file"), "inside").unwrap();
+    let open = fs::File::open(mount.path().join("dir")).unwrap();
+    let below = format!("/proc/self/fd/{}/file", std::os::fd::AsRawFd::as_raw_fd(&open));
     // A directory that is swapped for a link while names below it are looked up.
     std::thread::scope(|scope| {
         let (backing, plain) = (mount.backing().to_owned(), mount.plain().to_owned());
@@ -70,8 +72,6 @@ fn nothing_outside_is_reached() {
                 fs::rename(backing.join("away"), backing.join("dir")).unwrap();
             }
         });
-        let open = fs::File::open(mount.path().join("dir")).unwrap();
-        let below = format!("/proc/self/fd/{}/file", std::os::fd::AsRawFd::as_raw_fd(&open));
         while !swapping.is_finished() {
             // The open directory is a node of its own, wherever its name leads meanwhile.
             if let Ok(text) = fs::read_to_string(&below) {

@@ -90,12 +90,12 @@ fn locks_of_a_process_that_dies_are_released() {
     let path = mount.path().join("f");
     let mut holder = Command::new("flock").arg(&path).args(["sleep", "1000"]).spawn().unwrap();
     let file = open(&path);
-    eventually("it is locked", || whole_lock(file.as_raw_fd(), libc::LOCK_EX).is_err());
-    // The lock is shared with the child `sleep`, which inherits the descriptor.
+    // The command runs once the lock is taken, and shares it: it inherits the descriptor.
     let children = format!("/proc/{0}/task/{0}/children", holder.id());
     eventually("the command runs", || {
         std::fs::read_to_string(&children).is_ok_and(|list| !list.trim().is_empty())
     });
+    assert_eq!(whole_lock(file.as_raw_fd(), libc::LOCK_EX), Err(Errno::EWOULDBLOCK));
     let child: i32 = std::fs::read_to_string(&children).unwrap().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), nix::sys::signal::SIGKILL).unwrap();
     let _ = holder.kill();
