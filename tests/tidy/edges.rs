@@ -30,7 +30,7 @@ const EDGES: &[Edge] = &[
             "tracing",
             "tokio",
         ],
-        instead: "the scheduler decides and never acts: take it as an argument, answer with a value",
+        instead: "the scheduler decides and never acts: take an argument, answer with a value",
     },
     Edge {
         room: "mount/src/",

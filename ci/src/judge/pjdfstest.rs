@@ -85,8 +85,8 @@ fn count(results: &BTreeMap<&str, &str>) -> String {
     let (ok, failed, skipped) = (with("ok"), with("FAILED"), with("skipped"));
     let excused = MAY_SKIP.join(", ");
     format!(
-        "all {ok} that pass on the bare directory ({failed} fail, {skipped} are skipped there) pass \
-         in each cache mode, except that the suite skips {excused} on FUSE"
+        "all {ok} that pass on the bare directory ({failed} fail, {skipped} are skipped there) \
+         pass in each cache mode, except that the suite skips {excused} on FUSE"
     )
 }
 
