@@ -2,15 +2,15 @@
 
 use super::source::{Source, Violation, has_word};
 
-/// Every file says why it exists, briefly.
+/// Every file says why it exists, briefly; more may follow in paragraphs of their own.
 pub(crate) fn header(source: &Source) -> Vec<Violation> {
-    let lines = source.lines.iter().take_while(|line| line.starts_with("//!")).count();
+    let lines = source.lines.iter().take_while(|line| line.starts_with("//! ")).count();
     match lines {
         0 => vec![source.violation(1, "no header: begin with `//!` and why this file exists")],
         1..=LONGEST_HEADER => Vec::new(),
         _ => vec![source.violation(
             LONGEST_HEADER + 1,
-            format!("the header has {lines} lines: keep {LONGEST_HEADER}, move the rest to items"),
+            format!("the header begins with {lines} lines: say it in {LONGEST_HEADER}"),
         )],
     }
 }
