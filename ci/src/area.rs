@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::mounted::Cache;
 use crate::site::Site;
 
 /// Where one judge works.
@@ -23,6 +24,11 @@ impl Area {
     /// In memory.
     pub(crate) fn in_memory(site: &Site, name: &str) -> Result<Self, String> {
         Self::below(site.memory()?, name)
+    }
+
+    /// On the disk, for a mount in a cache mode.
+    pub(crate) fn for_mode(site: &Site, name: &str, cache: Cache) -> Result<Self, String> {
+        Self::new(site, &format!("{name}-{}", cache.name()))
     }
 
     fn below(room: &Path, name: &str) -> Result<Self, String> {

@@ -15,15 +15,16 @@ pub(crate) fn lint(site: &Site) -> Verdict {
 
 /// Counts the tests, because a run of none would pass too.
 pub(crate) fn test(site: &Site) -> Verdict {
+    let words = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     // What the tests mount and leave behind when killed is cleared with our room.
-    let step = Step::new("cargo").args(["test", "--workspace", "--no-fail-fast"]);
-    let output =
-        step.dir(&site.workspace).env("TMPDIR", &site.room).limit(MINUTES * 60).run(site)?;
+    let step = Step::new("cargo").args(words).dir(&site.workspace).env("TMPDIR", &site.room);
+    let output = step.limit(MINUTES * 60).run(site)?;
     let passed: usize = output.lines().filter_map(passed).sum();
     if passed == 0 {
         return Err("no test ran".into());
     }
-    for line in output.lines().filter(|line| line.contains("skipped:")) {
+    // What to know of a test that passed: its seed, or that it did not really run.
+    for line in output.lines().filter(|line| line.contains("seed ") || line.contains("skipped:")) {
         println!("   {line}");
     }
     Ok(Outcome::Passed(format!("{passed} tests")))

@@ -115,7 +115,8 @@ fn unmount_all(room: &Path) {
     }
 }
 
-fn mounts_below(room: &Path) -> Vec<PathBuf> {
+/// Where something is mounted below a directory, in the order of mounting.
+pub(crate) fn mounts_below(room: &Path) -> Vec<PathBuf> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     points(&table).filter(|point| point.starts_with(room)).collect()
 }

@@ -1,6 +1,7 @@
 //! The judges: each puts ordinary programs or a test suite on a fresh mount and says what it finds.
 
 mod applications;
+mod demo;
 mod fio;
 mod fsx;
 mod helper;
@@ -13,6 +14,7 @@ mod trees;
 mod user;
 
 pub(crate) use applications::{cargo_build, dbench, git};
+pub(crate) use demo::demo;
 pub(crate) use fio::fio;
 pub(crate) use fsx::fsx;
 pub(crate) use helper::helper;

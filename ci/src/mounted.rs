@@ -20,7 +20,11 @@ pub(crate) enum Program {
         path: PathBuf,
         ttl: u32,
     },
-    Bindfs,
+    /// As it comes: one thread, and a second of caching by the kernel; or with several threads and
+    /// nothing cached, which is what a coherent mount promises.
+    Bindfs {
+        as_it_comes: bool,
+    },
     /// No mount at all: the directory itself.
     Bare,
 }
@@ -149,7 +153,11 @@ impl Program {
                 .args(["mount", "--foreground", "--allow-other"])
                 .arg(format!("--cache={}", cache.name())),
             Self::Yardstick { path, ttl } => Step::new(path).arg("--ttl").arg(ttl.to_string()),
-            Self::Bindfs => Step::new("bindfs").args(["-f", "--multithreaded"]),
+            Self::Bindfs { as_it_comes: true } => Step::new("bindfs").arg("-f"),
+            Self::Bindfs { as_it_comes: false } => {
+                let options = "attr_timeout=0,entry_timeout=0,negative_timeout=0";
+                Step::new("bindfs").args(["-f", "--multithreaded", "-o", options])
+            }
             Self::Bare => return None,
         };
         Some(step.arg(&area.backing).arg(&area.point))
@@ -158,7 +166,7 @@ impl Program {
     fn unmount(&self, point: &Path) -> Step {
         let step = match self {
             Self::Iofwd(path) => Step::new(path).arg("unmount"),
-            Self::Yardstick { .. } | Self::Bindfs | Self::Bare => Step::new("umount"),
+            Self::Yardstick { .. } | Self::Bindfs { .. } | Self::Bare => Step::new("umount"),
         };
         step.arg(point).limit(60).quiet()
     }
@@ -175,6 +183,22 @@ pub(crate) fn on_mount<T>(
     let result = judge(&mounted)?;
     mounted.finish()?;
     Ok(result)
+}
+
+/// Judges a fresh mount in each cache mode; the failures of all are told together.
+pub(crate) fn in_each_mode(
+    site: &Site,
+    area: impl Fn(Cache) -> Result<Area, String>,
+    judge: impl Fn(&Mounted<'_>, &Area) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut failures = Vec::new();
+    for cache in Cache::ALL {
+        let area = area(cache)?;
+        let judged = on_mount(site, &area, cache, |mounted| judge(mounted, &area));
+        failures.extend(judged.err().map(|why| format!("{}: {why}", cache.name())));
+        area.clear();
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
 fn device(path: &Path) -> Result<u64, String> {

@@ -20,6 +20,7 @@ use crate::stage::{Outcome, Verdict};
 pub(crate) enum Subject {
     Bare,
     Bindfs,
+    BindfsUncached,
     Yardstick,
     YardstickCaching,
     Coherent,
@@ -27,9 +28,10 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Bare,
         Self::Bindfs,
+        Self::BindfsUncached,
         Self::Yardstick,
         Self::YardstickCaching,
         Self::Coherent,
@@ -40,6 +42,7 @@ impl Subject {
         match self {
             Self::Bare => "bare",
             Self::Bindfs => "bindfs",
+            Self::BindfsUncached => "bindfs-0s",
             Self::Yardstick => "yardstick",
             Self::YardstickCaching => "yardstick-1s",
             Self::Coherent => "coherent",
@@ -81,27 +84,23 @@ fn judge(table: &Table) -> Verdict {
 }
 
 fn mount_all(site: &Site) -> Result<Vec<(Subject, Mounted<'_>)>, String> {
-    let yardstick = site.release("yardstick")?;
+    let path = site.release("yardstick")?;
     let judged = site.program()?;
-    Subject::ALL
-        .iter()
-        .map(|&subject| {
-            let area = Area::in_memory(site, &format!("speed-{}", subject.name()))?;
-            let (program, cache) = match subject {
-                Subject::Bare => (Program::Bare, Cache::Coherent),
-                Subject::Bindfs => (Program::Bindfs, Cache::Coherent),
-                Subject::Yardstick => {
-                    (Program::Yardstick { path: yardstick.clone(), ttl: 0 }, Cache::Coherent)
-                }
-                Subject::YardstickCaching => {
-                    (Program::Yardstick { path: yardstick.clone(), ttl: 1 }, Cache::Coherent)
-                }
-                Subject::Coherent => (judged.clone(), Cache::Coherent),
-                Subject::CloseToOpen => (judged.clone(), Cache::CloseToOpen),
-            };
-            Ok((subject, Mounted::with(site, &program, &area, cache)?))
-        })
-        .collect()
+    let mount = |&subject: &Subject| {
+        let area = Area::in_memory(site, &format!("speed-{}", subject.name()))?;
+        let path = path.clone();
+        let (program, cache) = match subject {
+            Subject::Bare => (Program::Bare, Cache::Coherent),
+            Subject::Bindfs => (Program::Bindfs { as_it_comes: true }, Cache::Coherent),
+            Subject::BindfsUncached => (Program::Bindfs { as_it_comes: false }, Cache::Coherent),
+            Subject::Yardstick => (Program::Yardstick { path, ttl: 0 }, Cache::Coherent),
+            Subject::YardstickCaching => (Program::Yardstick { path, ttl: 1 }, Cache::Coherent),
+            Subject::Coherent => (judged.clone(), Cache::Coherent),
+            Subject::CloseToOpen => (judged.clone(), Cache::CloseToOpen),
+        };
+        Ok((subject, Mounted::with(site, &program, &area, cache)?))
+    };
+    Subject::ALL.iter().map(mount).collect()
 }
 
 /// A small generator: the order must only be unrelated to anything, not unpredictable.
@@ -158,10 +157,13 @@ mod tests {
 
     #[test]
     fn every_round_measures_each_cell_once() {
-        let mut cells: Vec<_> =
-            Dice(7).shuffled(6).iter().map(|(job, subject)| (job.name, *subject)).collect();
+        let mut cells: Vec<_> = Dice(7)
+            .shuffled(Subject::ALL.len())
+            .iter()
+            .map(|(job, subject)| (job.name, *subject))
+            .collect();
         cells.sort_unstable();
         cells.dedup();
-        assert_eq!(cells.len(), JOBS.len() * 6);
+        assert_eq!(cells.len(), JOBS.len() * Subject::ALL.len());
     }
 }

@@ -114,6 +114,7 @@ const STAGES: &[Stage] = &[
     stage("lint", "clippy has nothing to say, in any target", cargo::lint),
     stage("test", "the tests of the workspace", cargo::test),
     stage("build", "the release build", cargo::build),
+    judge("demo", "the demonstration of the README leaves nothing behind", judge::demo),
     judge("idle", "an idle mount uses next to no processor", judge::idle),
     judge("helper", "mount(8), an fstab line, and unmounting by hand", judge::helper),
     judge("user", "an ordinary user mounts", judge::user),

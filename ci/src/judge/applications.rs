@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::area::Area;
-use crate::mounted::{Cache, on_mount};
+use crate::mounted::{Cache, in_each_mode, on_mount};
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;
@@ -26,8 +26,8 @@ pub(crate) fn dbench(site: &Site) -> Verdict {
 
 /// Clones this repository, checks every object, commits, and finds the tree clean.
 pub(crate) fn git(site: &Site) -> Verdict {
-    let area = Area::new(site, "git")?;
-    on_mount(site, &area, Cache::Coherent, |mounted| {
+    let area = |cache| Area::for_mode(site, "git", cache);
+    in_each_mode(site, area, |mounted, _| {
         let clone = mounted.path().join("clone");
         let source = format!("file://{}", site.workspace.display());
         git_step(&["clone", "--quiet", &source]).arg(&clone).run(site)?;
@@ -40,7 +40,7 @@ pub(crate) fn git(site: &Site) -> Verdict {
         git_in(site, &clone, &["fsck", "--full", "--strict"])?;
         clean(site, &clone)
     })?;
-    Ok(Outcome::Passed(String::new()))
+    Ok(Outcome::Passed("in each cache mode".into()))
 }
 
 fn clean(site: &Site, clone: &Path) -> Result<(), String> {
@@ -62,30 +62,31 @@ fn git_step(words: &[&str]) -> Step {
 /// Builds a crate on the mount twice, the second time with nothing to do, and runs it: compilers
 /// map files, lock them, and believe time stamps.
 pub(crate) fn cargo_build(site: &Site) -> Verdict {
-    let area = Area::new(site, "cargo-build")?;
-    on_mount(site, &area, Cache::Coherent, |mounted| {
-        let place = mounted.path().join("small");
-        let write = |name: &str, text: &str| {
-            fs::write(place.join(name), text).map_err(|e| format!("{name}: {e}"))
-        };
-        fs::create_dir_all(place.join("src")).map_err(|e| format!("src: {e}"))?;
-        write("Cargo.toml", MANIFEST)?;
-        write("src/main.rs", "fn main() {\n    println!(\"{}\", small::answer());\n}\n")?;
-        write("src/lib.rs", LIBRARY)?;
-        let cargo = |words: &[&str]| {
-            let step = Step::new("cargo").args(words).dir(&place);
-            step.env("CARGO_TARGET_DIR", place.join("target")).run(site)
-        };
-        cargo(&["test", "--offline"])?;
-        let ran = cargo(&["run", "--offline", "--quiet"])?;
-        let again = cargo(&["build", "--offline", "--verbose"])?;
-        match (ran.trim(), again.contains("Compiling")) {
-            ("42", false) => Ok(()),
-            (_, true) => Err(format!("built again though nothing changed:\n{again}")),
-            (other, _) => Err(format!("the program printed {other:?} instead of 42")),
-        }
-    })?;
-    Ok(Outcome::Passed(String::new()))
+    let area = |cache| Area::for_mode(site, "cargo-build", cache);
+    in_each_mode(site, area, |mounted, _| build_and_run(site, &mounted.path().join("small")))?;
+    Ok(Outcome::Passed("in each cache mode".into()))
+}
+
+fn build_and_run(site: &Site, place: &Path) -> Result<(), String> {
+    let write = |name: &str, text: &str| {
+        fs::write(place.join(name), text).map_err(|e| format!("{name}: {e}"))
+    };
+    fs::create_dir_all(place.join("src")).map_err(|e| format!("src: {e}"))?;
+    write("Cargo.toml", MANIFEST)?;
+    write("src/main.rs", "fn main() {\n    println!(\"{}\", small::answer());\n}\n")?;
+    write("src/lib.rs", LIBRARY)?;
+    let cargo = |words: &[&str]| {
+        let step = Step::new("cargo").args(words).dir(place);
+        step.env("CARGO_TARGET_DIR", place.join("target")).run(site)
+    };
+    cargo(&["test", "--offline"])?;
+    let ran = cargo(&["run", "--offline", "--quiet"])?;
+    let again = cargo(&["build", "--offline", "--verbose"])?;
+    match (ran.trim(), again.contains("Compiling")) {
+        ("42", false) => Ok(()),
+        (_, true) => Err(format!("built again though nothing changed:\n{again}")),
+        (other, _) => Err(format!("the program printed {other:?} instead of 42")),
+    }
 }
 
 const MANIFEST: &str =

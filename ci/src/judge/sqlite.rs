@@ -6,25 +6,24 @@ use std::fs;
 use std::path::Path;
 
 use crate::area::Area;
-use crate::mounted::{Cache, on_mount};
+use crate::mounted::{Cache, in_each_mode};
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;
 
 pub(crate) fn sqlite(site: &Site) -> Verdict {
     // The disk's own flushes would be most of the time, and are not what is judged.
-    let area = Area::in_memory(site, "sqlite")?;
-    let writer = area.beside.join("writer.sql");
-    fs::write(&writer, transactions()).map_err(|e| format!("{}: {e}", writer.display()))?;
-    on_mount(site, &area, Cache::Coherent, |mounted| {
+    let area = |cache: Cache| Area::in_memory(site, &format!("sqlite-{}", cache.name()));
+    in_each_mode(site, area, |mounted, area| {
+        let writer = area.beside.join("writer.sql");
+        fs::write(&writer, transactions()).map_err(|e| format!("{}: {e}", writer.display()))?;
         for journal in ["wal", "delete", "truncate"] {
             judge(site, &mounted.path().join(journal), &writer, journal)?;
         }
         Ok(())
     })?;
-    Ok(Outcome::Passed(format!(
-        "{WRITERS} writers of {TRANSACTIONS} transactions, 3 journal modes"
-    )))
+    let load = format!("{WRITERS} writers of {TRANSACTIONS} transactions");
+    Ok(Outcome::Passed(format!("{load}, 3 journal modes, in each cache mode")))
 }
 
 fn judge(site: &Site, database: &Path, writer: &Path, journal: &str) -> Result<(), String> {

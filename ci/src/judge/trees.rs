@@ -2,7 +2,7 @@
 //! has changed: neither as the mount shows it, nor as it lies in the directory behind.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::area::Area;
 use crate::judge::tree::{self, Kinds};
@@ -12,35 +12,57 @@ use crate::stage::{Outcome, Verdict};
 use crate::step::Step;
 
 pub(crate) fn trees(site: &Site) -> Verdict {
-    let area = Area::new(site, "trees")?;
-    let original = area.beside.join("original");
+    let original = Area::new(site, "trees")?.beside.join("original");
     tree::make(site, &original)?;
     let entries = tree::read(site, &original, Kinds::All)?.len();
-    on_mount(site, &area, Cache::Coherent, |mounted| {
-        let by_tar = made(&mounted.path().join("tar"))?;
-        tar(site, &original, &by_tar)?;
-        same(site, &original, &by_tar, Kinds::WithoutSockets)?;
-        let by_rsync = made(&mounted.path().join("rsync"))?;
-        rsync(site, &original, &by_rsync)?;
-        same(site, &original, &by_rsync, Kinds::All)?;
-        let (tar_back, rsync_back) =
-            (made(&area.beside.join("tar"))?, made(&area.beside.join("rsync"))?);
-        tar(site, &by_tar, &tar_back)?;
-        same(site, &original, &tar_back, Kinds::WithoutSockets)?;
-        rsync(site, &by_rsync, &rsync_back)?;
-        same(site, &original, &rsync_back, Kinds::All)
+    for cache in Cache::ALL {
+        judge(site, &original, cache).map_err(|why| format!("{}: {why}", cache.name()))?;
+    }
+    Ok(Outcome::Passed(format!("{entries} entries, there and back, in each cache mode")))
+}
+
+fn judge(site: &Site, original: &Path, cache: Cache) -> Result<(), String> {
+    let area = Area::for_mode(site, "trees", cache)?;
+    on_mount(site, &area, cache, |mounted| {
+        for carrier in CARRIERS {
+            let there = carrier.carry(site, original, mounted.path())?;
+            same(site, original, &there, carrier.kinds)?;
+            let back = carrier.carry(site, &there, &area.beside)?;
+            same(site, original, &back, carrier.kinds)?;
+        }
+        Ok(())
     })?;
-    same(site, &original, &area.backing.join("tar"), Kinds::WithoutSockets)?;
-    same(site, &original, &area.backing.join("rsync"), Kinds::All)?;
-    Ok(Outcome::Passed(format!("{entries} entries, there and back")))
+    // Only now is everything behind that the kernel kept to itself.
+    for carrier in CARRIERS {
+        same(site, original, &area.backing.join(carrier.name), carrier.kinds)?;
+    }
+    area.clear();
+    Ok(())
 }
 
-fn made(path: &Path) -> Result<std::path::PathBuf, String> {
-    fs::create_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(path.to_owned())
+/// A program that copies trees, and what it is able to copy.
+struct Carrier {
+    name: &'static str,
+    kinds: Kinds,
+    copy: fn(&Site, &Path, &Path) -> Result<(), String>,
 }
 
-/// tar knows everything but sockets, which it leaves out with a remark.
+impl Carrier {
+    /// Copies a tree to a new directory of its name.
+    fn carry(&self, site: &Site, from: &Path, place: &Path) -> Result<PathBuf, String> {
+        let to = place.join(self.name);
+        fs::create_dir(&to).map_err(|e| format!("{}: {e}", to.display()))?;
+        (self.copy)(site, from, &to)?;
+        Ok(to)
+    }
+}
+
+const CARRIERS: [Carrier; 2] = [
+    // tar knows everything but sockets, which it leaves out with a remark.
+    Carrier { name: "tar", kinds: Kinds::WithoutSockets, copy: tar },
+    Carrier { name: "rsync", kinds: Kinds::All, copy: rsync },
+];
+
 fn tar(site: &Site, from: &Path, to: &Path) -> Result<(), String> {
     let script = r#"
         tar --create --file - --directory "$1" --format posix --sparse --numeric-owner \

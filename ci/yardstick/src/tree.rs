@@ -1,7 +1,7 @@
 //! The directory behind, by inode: what takes more than one system call to answer.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use fuser::{FileAttr, FileHandle, INodeNo, TimeOrNow};
@@ -74,7 +74,15 @@ impl Tree {
         let flags = through(OFlag::from_bits_retain(flags)) | OFlag::O_CREAT;
         let mode = Mode::from_bits_truncate(mode);
         let fd = fcntl::openat(self.nodes.get(parent)?, name, flags, mode)?;
-        Ok((fd, self.find(parent, name)?))
+        let created = attribute::of(&stat::fstat(&fd)?);
+        if !self.nodes.reference(created.ino) {
+            // By its descriptor: the name may mean another file by now.
+            let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+            let node =
+                fcntl::openat(&self.descriptors, &*number(fd.as_fd()), flags, Mode::empty())?;
+            self.nodes.insert(created.ino, node);
+        }
+        Ok((fd, created))
     }
 
     /// Gives a file one more name.

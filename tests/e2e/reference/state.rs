@@ -118,7 +118,7 @@ fn children(path: &Path, relative: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// An open file, which may have no name any more: attributes, position and, if it may be read, data.
+/// An open file, which may have no name any more: attributes, position, and data if readable.
 fn open_file(file: &OwnedFd) -> String {
     let stat = match fstat(file) {
         Ok(stat) => stat,
