@@ -7,6 +7,7 @@ mod hazard;
 pub mod layout;
 pub mod policy;
 pub mod queue;
+pub mod record;
 pub mod request;
 pub mod room;
 pub mod scheduler;

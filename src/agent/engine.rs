@@ -8,6 +8,7 @@ mod budget;
 mod call;
 mod clock;
 mod cost;
+mod recorded;
 mod report;
 mod settings;
 mod timer;
@@ -24,7 +25,7 @@ use iofwd_mount::{Caller, DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Layout, Piece as Stretch};
 use iofwd_scheduler::policy::{Batch, Decision};
 use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
-use iofwd_scheduler::scheduler::{Cancelled, Outcome, Scheduler};
+use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::Time;
 
 use crate::backend::posix::Identity;
@@ -35,6 +36,7 @@ use budget::Budget;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
+use recorded::Recorded;
 use workers::{Task, Workers};
 
 pub use report::Report;
@@ -61,7 +63,7 @@ struct Core {
 }
 
 struct State {
-    scheduler: Scheduler,
+    scheduler: Recorded,
     /// What is to be done for each request that is queued.
     queued: HashMap<RequestId, Piece>,
     next: u64,
@@ -229,12 +231,13 @@ impl Engine {
         while state.scheduler.queued() + state.scheduler.in_flight() > 0 {
             state = self.core.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.scheduler.flush();
     }
 
     /// What the scheduler has done so far.
     pub fn report(&self) -> Report {
         let state = self.core.lock();
-        Report::new(&state.scheduler, &state.costs)
+        Report::new(state.scheduler.scheduler(), &state.costs)
     }
 }
 

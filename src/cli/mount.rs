@@ -117,6 +117,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             servers: arguments.servers,
             stripe: arguments.stripe,
             depth: arguments.depth,
+            record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
         },
         source,
         foreground: arguments.foreground,

@@ -1,6 +1,9 @@
 //! How an engine is set up: the policy, the servers it believes in, the bounds.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -12,9 +15,12 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use crate::trace::{Header, Recorder};
+
 use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
+use super::recorded::Recorded;
 use super::workers::Workers;
 use super::{Core, Engine, State, timer};
 
@@ -31,6 +37,8 @@ pub struct EngineSettings {
     pub stripe: u64,
     /// Requests under way at one server at a time.
     pub depth: u32,
+    /// Write down here what is done to the scheduler.
+    pub record: Option<PathBuf>,
 }
 
 impl Default for EngineSettings {
@@ -41,6 +49,7 @@ impl Default for EngineSettings {
             servers: 1,
             stripe: 64 << 10,
             depth: 64,
+            record: None,
         }
     }
 }
@@ -68,6 +77,15 @@ impl EngineSettings {
         config
     }
 
+    fn recorder(&self) -> Result<Option<Recorder>, String> {
+        let Some(path) = &self.record else { return Ok(None) };
+        let header = Header { policy: self.policy.clone(), config: self.config() };
+        File::create(path)
+            .and_then(|file| Recorder::new(Box::new(BufWriter::new(file)), &header))
+            .map(Some)
+            .map_err(|error| format!("cannot record to {}: {error}", path.display()))
+    }
+
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
         policy::by_name(&self.policy, &Setup::new(self.servers)).ok_or_else(|| {
             let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
@@ -85,7 +103,8 @@ impl Engine {
         };
         let clock = Clock::start();
         let policy = settings.policy().map_err(explain)?;
-        let mut scheduler = Scheduler::new(&settings.config(), policy);
+        let scheduler = Scheduler::new(&settings.config(), policy);
+        let mut scheduler = Recorded::new(scheduler, settings.recorder().map_err(explain)?);
         scheduler.direct(Time::ZERO, Directive::ClockOffset(clock.offset()));
         if let Some(window) = settings.window {
             scheduler.direct(Time::ZERO, Directive::Window(window));
