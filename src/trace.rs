@@ -1,7 +1,7 @@
 //! Recordings of a scheduler as files: one line an event, readable by people and by `iofwd replay`.
 //!
-//! The first line says how the scheduler was set up. Then `S` submits, `I` issues, `C` completes, `X`
-//! cancels, `D` directs; each with the time in nanoseconds and its numbers in decimal.
+//! The first line says how the scheduler was set up. Then `S` submits, `I` issues, `W` waits, `C`
+//! completes, `X` cancels, `D` directs; each with the time in nanoseconds and its numbers in decimal.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -161,6 +161,7 @@ fn event_line(event: &Event) -> String {
             let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
             format!("I {} {}", now.as_nanos(), ids.join(" "))
         }
+        Event::Wait(now, until) => format!("W {} {}", now.as_nanos(), until.as_nanos()),
         Event::Complete(now, id, Outcome { bytes, failed }) => {
             format!("C {} {} {bytes} {}", now.as_nanos(), id.0, u8::from(*failed))
         }
@@ -187,6 +188,7 @@ fn parse_event(line: &str) -> Result<Event, String> {
             let ids = ids.map_err(|_| "an id is no number".to_string())?;
             Event::Issue(now, ids.into_iter().map(RequestId).collect())
         }
+        "W" => Event::Wait(now, Time::from_nanos(words.number("time to wait for")?)),
         "C" => {
             let id = RequestId(words.number("id")?);
             let bytes = words.number("bytes")?;
@@ -194,7 +196,7 @@ fn parse_event(line: &str) -> Result<Event, String> {
         }
         "X" => Event::Cancel(now, RequestId(words.number("id")?)),
         "D" => Event::Direct(now, parse_directive(&mut words)?),
-        other => return Err(format!("no event '{other}': S, I, C, X and D are known")),
+        other => return Err(format!("no event '{other}': S, I, W, C, X and D are known")),
     })
 }
 
@@ -266,6 +268,7 @@ mod tests {
             Event::Direct(Time::ZERO, Directive::Weight(JobId(3), 7)),
             Event::Submit(now, request),
             Event::Issue(now, vec![RequestId(1), RequestId(2)]),
+            Event::Wait(now, Time::NEVER),
             Event::Complete(now, RequestId(1), Outcome { bytes: 100, failed: true }),
             Event::Cancel(now, RequestId(9)),
         ]

@@ -17,6 +17,8 @@ pub enum Event {
     Submit(Time, Request),
     /// It answered that these are to be issued as one.
     Issue(Time, Vec<RequestId>),
+    /// It answered that it is to be asked again at the second time, or after the next event.
+    Wait(Time, Time),
     /// A request came back.
     Complete(Time, RequestId, Outcome),
     /// A request was taken back before it was issued.
@@ -76,6 +78,10 @@ pub fn replay(
                 }
                 other => return differs(format!("{other:?}")),
             },
+            Event::Wait(now, until) => match scheduler.poll(*now) {
+                Decision::WaitUntil(time) if time == *until => {}
+                other => return differs(format!("{other:?}")),
+            },
         }
     }
     Ok(batches)
@@ -110,10 +116,16 @@ mod tests {
             now += Span::from_micros(id * 37 % 211);
             scheduler.submit(now, request(id, now));
             events.push(Event::Submit(now, request(id, now)));
-            while let Decision::Issue(batch) = scheduler.poll(now) {
-                let ids: Vec<_> = batch.requests().iter().map(|request| request.id).collect();
-                flying.extend(&ids);
-                events.push(Event::Issue(now, ids));
+            loop {
+                match scheduler.poll(now) {
+                    Decision::Issue(batch) => {
+                        let ids: Vec<_> = batch.requests().iter().map(|one| one.id).collect();
+                        flying.extend(&ids);
+                        events.push(Event::Issue(now, ids));
+                    }
+                    Decision::WaitUntil(until) => break events.push(Event::Wait(now, until)),
+                    Decision::Empty => break,
+                }
             }
             if id % 3 == 0 && !flying.is_empty() {
                 let outcome = Outcome { bytes: 4096, failed: id % 7 == 0 };

@@ -26,10 +26,12 @@ impl Recorded {
 
     pub(super) fn poll(&mut self, now: Time) -> Decision {
         let decision = self.scheduler.poll(now);
-        if let Decision::Issue(batch) = &decision {
-            self.record(|| {
+        match &decision {
+            Decision::Issue(batch) => self.record(|| {
                 Event::Issue(now, batch.requests().iter().map(|request| request.id).collect())
-            });
+            }),
+            Decision::WaitUntil(until) => self.record(|| Event::Wait(now, *until)),
+            Decision::Empty => {}
         }
         decision
     }
