@@ -180,6 +180,17 @@ impl Twins {
         (self.grid.end() + self.settings.window * ahead as u64).max(now + Span::from_nanos(1))
     }
 
+    /// Remembers which servers of the window could have taken more, had it been longer.
+    fn note_held_back(&mut self, room: &Room) {
+        for server in self.grid.covered(self.grid.group()).map(ServerId) {
+            let head = self.queues.timeline().list(server).head();
+            let length = head.map(|slot| self.queues.timeline().get(slot).length());
+            if length.is_some_and(|length| room.takes(server, length)) {
+                self.rates[server.index()].hold_back();
+            }
+        }
+    }
+
     fn has_any(&self, mut servers: Range<u32>) -> bool {
         servers.any(|server| !self.queues.timeline().list(ServerId(server)).is_empty())
     }
@@ -204,15 +215,22 @@ impl Policy for Twins {
                 let server = self.queues.timeline().get(slot).server;
                 let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
                 let limit = limit.min(room.left(server)).min(self.batch);
-                self.served[server.index()] = Some(self.grid.begin());
+                if self.served[server.index()] != Some(self.grid.begin()) {
+                    self.served[server.index()] = Some(self.grid.begin());
+                    self.rates[server.index()].turn();
+                }
                 Decision::Issue(self.queues.take(slot, limit))
             }
-            None => Decision::WaitUntil(self.wake(now)),
+            None => {
+                self.note_held_back(room);
+                Decision::WaitUntil(self.wake(now))
+            }
         }
     }
 
     fn complete(&mut self, now: Time, done: &Done) {
-        self.rates[done.request.server.index()].learn(now, done);
+        let end = self.grid.end_of(done.issued);
+        self.rates[done.request.server.index()].learn(now, done, end);
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {

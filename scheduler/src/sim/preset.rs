@@ -32,7 +32,6 @@ use crate::time::{Span, Time};
 /// * A file per process gains from windows as much as a shared file; in the thesis it does not gain.
 /// * Without forwarding, requests of 256 KiB and contiguous ones suffer more from the crowd than published.
 /// * With 8 I/O nodes a window of some milliseconds is best; published is the shortest, 0.125 ms.
-/// * Windows of 2 ms are far worse than those of 1 and 4 ms; nothing like it was published.
 /// * Policies without windows find nothing to merge, because the model's agents issue at once; published
 ///   are 58 to 80 KiB leaving the I/O nodes.
 pub const THESIS: Platform = Platform {

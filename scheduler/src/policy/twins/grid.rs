@@ -113,6 +113,13 @@ impl Grid {
         self.end
     }
 
+    /// When the window that this time lies in ends.
+    pub(super) fn end_of(&self, time: Time) -> Time {
+        let clock = nanos(time).saturating_add(self.offset);
+        let into = clock.rem_euclid(self.length()).unsigned_abs();
+        time + Span::from_nanos(self.length().unsigned_abs() - into)
+    }
+
     /// Number of groups, hence of windows in a round.
     pub(super) const fn groups(&self) -> u32 {
         self.groups
