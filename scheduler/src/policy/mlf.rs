@@ -6,13 +6,15 @@
 //!
 //! Waiting bound: the age and one hold, and then all that arrived before, in order.
 
-use std::collections::BTreeSet;
+mod passes;
+
+use passes::{Passes, Place, QUALIFIED};
 
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
-use crate::policy::hold::{self, HOLD, History, REMEMBERED, passes};
+use crate::policy::hold::{self, HOLD, History, REMEMBERED};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Ring, Rotation, Shelf, Timeline};
+use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -64,49 +66,6 @@ struct Lane {
     history: History,
 }
 
-/// Where a lane waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// Nothing of it qualifies.
-    #[default]
-    Nowhere,
-    /// It has its turn in this pass.
-    This,
-    /// It has its turn in the next pass.
-    Next,
-    /// It is held back until then.
-    Held(Time),
-}
-
-/// The passes over the objects of one server.
-#[derive(Debug, Default)]
-struct Passes {
-    count: u64,
-    this: Ring,
-    next: Ring,
-    held: BTreeSet<(Time, u32)>,
-    /// Requests that do not qualify yet, by the pass in which they will.
-    gaining: BTreeSet<Due>,
-}
-
-/// A pass and a slot, in twelve bytes instead of sixteen: there is one for each request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due([u32; 3]);
-
-impl Due {
-    const fn new(pass: u64, slot: u32) -> Due {
-        Due([(pass >> 32) as u32, pass as u32, slot])
-    }
-
-    const fn pass(self) -> u64 {
-        (self.0[0] as u64) << 32 | self.0[1] as u64
-    }
-
-    const fn slot(self) -> u32 {
-        self.0[2]
-    }
-}
-
 impl Mlf {
     /// Empty queues for the servers of this setup.
     pub fn new(setup: &Setup, settings: MlfSettings) -> Mlf {
@@ -154,17 +113,13 @@ impl Mlf {
         }
     }
 
-    /// Begins a pass: the lanes served in the last one have turns again, and more requests qualify.
-    /// Passes in which nothing could happen are left out. Whether any lane has a turn.
+    /// Begins a pass; whether any lane has a turn then.
     fn pass(&mut self, server: ServerId) -> bool {
         let passes = &mut self.servers[server.index()];
-        passes.count += 1;
-        std::mem::swap(&mut passes.this, &mut passes.next);
-        let mut lane = passes.this.head();
-        if lane.is_none() {
-            let Some(due) = passes.gaining.first() else { return false };
-            passes.count = passes.count.max(due.pass());
+        if !passes.begin() {
+            return false;
         }
+        let mut lane = passes.this.head();
         while let Some(turn) = lane {
             self.lanes.get_mut(turn).place = Place::This;
             lane = self.lanes.following(turn);
@@ -177,13 +132,7 @@ impl Mlf {
     /// time, so that no call pays for a whole flood of arrivals.
     fn qualify(&mut self, server: ServerId) {
         for _ in 0..AT_ONCE {
-            let passes = &mut self.servers[server.index()];
-            let Some(&due) = passes.gaining.first() else { break };
-            if due.pass() > passes.count {
-                break;
-            }
-            passes.gaining.pop_first();
-            let slot = due.slot();
+            let Some(slot) = self.servers[server.index()].qualify() else { break };
             self.queue.pool_mut().set_mark(slot, QUALIFIED);
             let lane = self.lane(slot);
             self.qualified.add(lane, self.queue.pool(), slot);
@@ -195,10 +144,7 @@ impl Mlf {
     }
 
     fn end_holds(&mut self, now: Time, server: ServerId) {
-        while let Some(&(until, lane)) = self.servers[server.index()].held.first() {
-            if until > now {
-                break;
-            }
+        while let Some(lane) = self.servers[server.index()].released(now) {
             self.put(server, lane, Place::This);
         }
     }
@@ -245,8 +191,7 @@ impl Mlf {
             state.qualified -= 1;
             self.qualified.remove(lane, self.queue.pool(), slot);
         } else {
-            let passes = &mut self.servers[self.queue.get(slot).server.index()];
-            passes.gaining.remove(&Due::new(due(passes.count, mark), slot));
+            self.servers[self.queue.get(slot).server.index()].forget(slot, mark);
         }
         self.queue.remove(slot)
     }
@@ -267,11 +212,9 @@ impl Policy for Mlf {
         let slot = self.queue.push(request);
         let lane = self.lanes.of(LaneKey::object(&request));
         self.lanes.get_mut(lane).queued += 1;
-        let passes_needed = passes(request.length(), self.settings.quantum);
-        let passes = &mut self.servers[request.server.index()];
-        let due = passes.count + u64::from(passes_needed);
-        passes.gaining.insert(Due::new(due, slot));
-        self.queue.pool_mut().set_mark(slot, mark(due));
+        let passes = hold::passes(request.length(), self.settings.quantum);
+        let mark = self.servers[request.server.index()].gain(slot, passes);
+        self.queue.pool_mut().set_mark(slot, mark);
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -287,8 +230,8 @@ impl Policy for Mlf {
                 }
             }
         }
-        let ends = self.servers.iter().filter_map(|passes| passes.held.first());
-        let wake = ends.map(|&(until, _)| until).filter(|&until| until > now).min();
+        let ends = self.servers.iter().filter_map(Passes::wake);
+        let wake = ends.filter(|&until| until > now).min();
         Decision::WaitUntil(wake.unwrap_or(Time::NEVER))
     }
 
@@ -321,19 +264,3 @@ impl Policy for Mlf {
 
 /// Requests that qualify in one call: more than arrive between two, so that none stays behind.
 const AT_ONCE: usize = 32;
-
-/// The mark of a request that qualifies; others bear the pass in which they will.
-const QUALIFIED: u16 = 0;
-
-/// A pass as a mark: no request needs more than 65 passes, so the lowest bits tell it.
-fn mark(due: u64) -> u16 {
-    u16::try_from(due % MARKS).expect("a remainder of 65,535 is a u16") + 1
-}
-
-/// The pass that a mark put on since stands for.
-fn due(count: u64, mark: u16) -> u64 {
-    let ahead = (u64::from(mark) - 1 + MARKS - count % MARKS) % MARKS;
-    count + ahead
-}
-
-const MARKS: u64 = 65_535;
