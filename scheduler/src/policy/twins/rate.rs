@@ -14,11 +14,12 @@ pub(super) struct Rate {
 
 impl Rate {
     /// Learns from a completion. The server was busy with it since it was issued, or since the
-    /// completion before if that came later.
+    /// completion before if that came later. A failure, or a read at the end of a file, says
+    /// nothing about how fast bytes move.
     pub(super) fn learn(&mut self, now: Time, done: &Done) {
         let busy = now.since(done.issued.max(self.last)).as_nanos();
         self.last = now;
-        if done.failed {
+        if done.failed || done.bytes == 0 {
             return;
         }
         self.bytes = fade(self.bytes).saturating_add(done.bytes.saturating_mul(SCALE));
@@ -84,6 +85,7 @@ mod tests {
             for _ in 0..100 {
                 rate.learn(Time::from_nanos(now + step), &done(now, 1_000, false));
                 rate.learn(Time::from_nanos(now + step), &done(now, 0, true));
+                rate.learn(Time::from_nanos(now + step), &done(now, 0, false));
                 now += step;
             }
         }
