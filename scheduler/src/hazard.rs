@@ -40,12 +40,24 @@ pub(crate) enum State {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     id: RequestId,
-    extent: Extent,
-    state: State,
+    offset: u64,
+    length: u32,
     file: u32,
     links: [u32; 2],
+    /// The number of its state, if that has one.
+    kept: u32,
+    phase: Phase,
     operation: Operation,
     place: Place,
+}
+
+/// A state without its number, which would make a node larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Queued,
+    Parked,
+    Ghost,
+    InFlight,
 }
 
 /// Where a node is found, and what its two links mean there.
@@ -84,8 +96,11 @@ impl Hazards {
         let Request { id, extent, operation, .. } = *request;
         let file = self.file(request.file);
         let (links, place) = ([0, NIL], Place::Indexed);
-        let state = State::Queued;
-        let slot = self.live.insert(Node { id, extent, state, file, links, operation, place });
+        let length = u32::try_from(extent.length).expect("checked when it was submitted");
+        let offset = extent.offset;
+        let (phase, kept) = (Phase::Queued, NIL);
+        let node = Node { id, offset, length, file, links, kept, phase, operation, place };
+        let slot = self.live.insert(node);
         self.ids.insert(spread(id.0), slot);
         self.files.get_mut(file).live += 1;
         match operation {
@@ -102,13 +117,14 @@ impl Hazards {
 
     /// Takes a request out and appends to `freed` the slots that waited for nothing else.
     pub(crate) fn leave(&mut self, slot: u32, freed: &mut Vec<u32>) {
-        let Node { id, extent, state, file, links, operation, place } = self.live.remove(slot);
-        if state != State::Ghost {
+        let node = self.live.remove(slot);
+        let Node { id, phase, file, links, operation, place, .. } = node;
+        if phase != Phase::Ghost {
             self.ids.remove(spread(id.0), |found| found == slot);
         }
         match place {
             Place::Loose => self.unlink(file, links),
-            Place::Indexed => self.index.remove(file, operation, extent, slot),
+            Place::Indexed => self.index.remove(file, operation, node.extent(), slot),
             Place::Covered => {}
         }
         if place != Place::Loose {
@@ -129,7 +145,7 @@ impl Hazards {
     /// Makes a parked request a mere link between those it waits for and those that wait for it.
     pub(crate) fn hollow(&mut self, slot: u32) {
         let node = self.live.get_mut(slot);
-        node.state = State::Ghost;
+        node.phase = Phase::Ghost;
         let id = node.id;
         self.ids.remove(spread(id.0), |found| found == slot);
     }
@@ -141,12 +157,24 @@ impl Hazards {
 
     /// Where the request at a slot is.
     pub(crate) fn state(&self, slot: u32) -> State {
-        self.live.get(slot).state
+        let Node { phase, kept, .. } = *self.live.get(slot);
+        match phase {
+            Phase::Queued => State::Queued,
+            Phase::Parked => State::Parked(kept),
+            Phase::Ghost => State::Ghost,
+            Phase::InFlight => State::InFlight(kept),
+        }
     }
 
     /// Remembers where a request is now.
     pub(crate) fn set_state(&mut self, slot: u32, state: State) {
-        self.live.get_mut(slot).state = state;
+        let node = self.live.get_mut(slot);
+        (node.phase, node.kept) = match state {
+            State::Queued => (Phase::Queued, NIL),
+            State::Parked(kept) => (Phase::Parked, kept),
+            State::Ghost => (Phase::Ghost, NIL),
+            State::InFlight(kept) => (Phase::InFlight, kept),
+        };
     }
 
     fn enter_write(&mut self, file: u32, slot: u32) {
@@ -160,7 +188,8 @@ impl Hazards {
     }
 
     fn enter_index(&mut self, slot: u32) {
-        let Node { file, operation, extent, .. } = *self.live.get(slot);
+        let node = *self.live.get(slot);
+        let (Node { file, operation, .. }, extent) = (node, node.extent());
         self.index.insert(file, operation, extent, slot);
         self.files.get_mut(file).classes(operation).add(extent.length);
     }
@@ -168,11 +197,12 @@ impl Hazards {
     /// Makes `slot` wait for each request of an operation that overlaps it; leaves them in `found`.
     fn wait_for_all(&mut self, operation: Operation, slot: u32) {
         self.found.clear();
-        let Node { file, extent, .. } = *self.live.get(slot);
+        let node = self.live.get(slot);
+        let (file, extent) = (node.file, node.extent());
         let classes = *self.files.get_mut(file).classes(operation);
         let (live, found) = (&self.live, &mut self.found);
         self.index.around(file, operation, classes, extent, |near| {
-            if live.get(near).extent.overlaps(extent) {
+            if live.get(near).extent().overlaps(extent) {
                 found.push(near);
             }
         });
@@ -188,12 +218,12 @@ impl Hazards {
     /// that conflicts with the write, which waits for it. So a block that is written over and over
     /// never has more than one write in the index.
     fn cover(&mut self, slot: u32) {
-        let extent = self.live.get(slot).extent;
+        let extent = self.live.get(slot).extent();
         for &covered in &self.found {
             let node = self.live.get_mut(covered);
-            if node.extent.is_within(extent) {
+            if node.extent().is_within(extent) {
                 node.place = Place::Covered;
-                self.index.remove(node.file, node.operation, node.extent, covered);
+                self.index.remove(node.file, node.operation, node.extent(), covered);
             }
         }
     }
@@ -258,6 +288,12 @@ impl Hazards {
     }
 }
 
+impl Node {
+    const fn extent(&self) -> Extent {
+        Extent::new(self.offset, self.length as u64)
+    }
+}
+
 impl File {
     fn classes(&mut self, operation: Operation) -> &mut Classes {
         match operation {
@@ -296,9 +332,9 @@ mod tests {
         *state >> 33
     }
 
-    /// Extents of every size, from nothing to nearly all there is, often near each other.
+    /// Extents of every size, from nothing to the largest, often near each other.
     fn request(id: u64, state: &mut u64) -> Request {
-        let length = random(state) % (1 << (random(state) % 44));
+        let length = random(state) % (1 << (random(state) % 32));
         let offset = random(state) % (1 << (random(state) % 31)) * 512;
         let write = random(state).is_multiple_of(3);
         Request {

@@ -116,7 +116,8 @@ impl Scheduler {
     /// Takes a request. It is queued, or parked while a request before it conflicts with it.
     ///
     /// # Panics
-    /// If its id is one already known, its server is none, or its extents pass the largest offset.
+    /// If its id is one already known, its server is none, its extents pass the largest offset, or
+    /// it is 4 GiB long or more, which no kernel asks for at once.
     pub fn submit(&mut self, now: Time, request: Request) {
         let now = self.advance(now);
         let request = self.accept(request);
@@ -281,6 +282,7 @@ impl Scheduler {
         assert!(server.0 < self.setup.servers, "{id:?} names {server:?}, which does not exist");
         let fits = |offset: u64| offset.checked_add(extent.length).is_some();
         assert!(fits(extent.offset) && fits(local), "{id:?} passes the largest offset");
+        assert!(extent.length <= u64::from(u32::MAX), "{id:?} is longer than a request can be");
         assert!(self.hazards.find(id).is_none(), "{id:?} is submitted twice");
         self.latest = request.arrived.clamp(self.latest, self.now.max(self.latest));
         request.arrived = self.latest;

@@ -84,7 +84,7 @@ impl Aioli {
     }
 
     fn lane(&self, slot: u32) -> u32 {
-        let key = LaneKey::object(self.queue.get(slot));
+        let key = LaneKey::object(&self.queue.get(slot));
         self.lanes.find(key).expect("a queued request has a lane")
     }
 
@@ -245,7 +245,7 @@ impl Policy for Aioli {
             for server in self.rotation.order() {
                 if room.in_flight(server) == 0
                     && let Some(lane) = self.first(now, server, room)
-                    && room.admits(self.queue.get(self.run[0]))
+                    && room.admits(&self.queue.get(self.run[0]))
                 {
                     return Decision::Issue(self.issue(server, lane));
                 }

@@ -78,7 +78,7 @@ impl Hbrr {
         self.rotation.order().find_map(|server| {
             let lane = self.servers[server.index()].ring.head()?;
             let slot = self.lanes.get(lane).head()?;
-            room.admits(self.pool.get(slot)).then_some((server, lane, slot))
+            room.admits(&self.pool.get(slot)).then_some((server, lane, slot))
         })
     }
 
@@ -148,7 +148,7 @@ impl Policy for Hbrr {
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
         let slot = self.pool.find(id)?;
-        let lane = self.lanes.find(LaneKey::object(self.pool.get(slot)))?;
+        let lane = self.lanes.find(LaneKey::object(&self.pool.get(slot)))?;
         Some(self.remove(lane, slot))
     }
 

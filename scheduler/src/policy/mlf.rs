@@ -6,13 +6,15 @@
 //!
 //! Waiting bound: the age and one hold, and then all that arrived before, in order.
 
-use std::collections::BTreeSet;
+mod passes;
+
+use passes::{Passes, Place, QUALIFIED};
 
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
-use crate::policy::hold::{self, HOLD, History, REMEMBERED, passes};
+use crate::policy::hold::{self, HOLD, History, REMEMBERED};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Ring, Rotation, Shelf, Timeline};
+use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -64,31 +66,6 @@ struct Lane {
     history: History,
 }
 
-/// Where a lane waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// Nothing of it qualifies.
-    #[default]
-    Nowhere,
-    /// It has its turn in this pass.
-    This,
-    /// It has its turn in the next pass.
-    Next,
-    /// It is held back until then.
-    Held(Time),
-}
-
-/// The passes over the objects of one server.
-#[derive(Debug, Default)]
-struct Passes {
-    count: u64,
-    this: Ring,
-    next: Ring,
-    held: BTreeSet<(Time, u32)>,
-    /// Requests that do not qualify yet, by the pass in which they will.
-    gaining: BTreeSet<(u64, u32)>,
-}
-
 impl Mlf {
     /// Empty queues for the servers of this setup.
     pub fn new(setup: &Setup, settings: MlfSettings) -> Mlf {
@@ -105,7 +82,7 @@ impl Mlf {
     }
 
     fn lane(&self, slot: u32) -> u32 {
-        let key = LaneKey::object(self.queue.get(slot));
+        let key = LaneKey::object(&self.queue.get(slot));
         self.lanes.find(key).expect("a queued request has a lane")
     }
 
@@ -136,17 +113,13 @@ impl Mlf {
         }
     }
 
-    /// Begins a pass: the lanes served in the last one have turns again, and more requests qualify.
-    /// Passes in which nothing could happen are left out. Whether any lane has a turn.
+    /// Begins a pass; whether any lane has a turn then.
     fn pass(&mut self, server: ServerId) -> bool {
         let passes = &mut self.servers[server.index()];
-        passes.count += 1;
-        std::mem::swap(&mut passes.this, &mut passes.next);
-        let mut lane = passes.this.head();
-        if lane.is_none() {
-            let Some(&(due, _)) = passes.gaining.first() else { return false };
-            passes.count = passes.count.max(due);
+        if !passes.begin() {
+            return false;
         }
+        let mut lane = passes.this.head();
         while let Some(turn) = lane {
             self.lanes.get_mut(turn).place = Place::This;
             lane = self.lanes.following(turn);
@@ -159,12 +132,7 @@ impl Mlf {
     /// time, so that no call pays for a whole flood of arrivals.
     fn qualify(&mut self, server: ServerId) {
         for _ in 0..AT_ONCE {
-            let passes = &mut self.servers[server.index()];
-            let Some(&(due, slot)) = passes.gaining.first() else { break };
-            if due > passes.count {
-                break;
-            }
-            passes.gaining.pop_first();
+            let Some(slot) = self.servers[server.index()].qualify() else { break };
             self.queue.pool_mut().set_mark(slot, QUALIFIED);
             let lane = self.lane(slot);
             self.qualified.add(lane, self.queue.pool(), slot);
@@ -176,10 +144,7 @@ impl Mlf {
     }
 
     fn end_holds(&mut self, now: Time, server: ServerId) {
-        while let Some(&(until, lane)) = self.servers[server.index()].held.first() {
-            if until > now {
-                break;
-            }
+        while let Some(lane) = self.servers[server.index()].released(now) {
             self.put(server, lane, Place::This);
         }
     }
@@ -226,8 +191,7 @@ impl Mlf {
             state.qualified -= 1;
             self.qualified.remove(lane, self.queue.pool(), slot);
         } else {
-            let passes = &mut self.servers[self.queue.get(slot).server.index()];
-            passes.gaining.remove(&(due(passes.count, mark), slot));
+            self.servers[self.queue.get(slot).server.index()].forget(slot, mark);
         }
         self.queue.remove(slot)
     }
@@ -248,11 +212,9 @@ impl Policy for Mlf {
         let slot = self.queue.push(request);
         let lane = self.lanes.of(LaneKey::object(&request));
         self.lanes.get_mut(lane).queued += 1;
-        let passes_needed = passes(request.length(), self.settings.quantum);
-        let passes = &mut self.servers[request.server.index()];
-        let due = passes.count + u64::from(passes_needed);
-        passes.gaining.insert((due, slot));
-        self.queue.pool_mut().set_mark(slot, mark(due));
+        let passes = hold::passes(request.length(), self.settings.quantum);
+        let mark = self.servers[request.server.index()].gain(slot, passes);
+        self.queue.pool_mut().set_mark(slot, mark);
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -262,14 +224,14 @@ impl Policy for Mlf {
         if !room.is_full() {
             for server in self.rotation.order() {
                 if let Some(lane) = self.first(now, server, room)
-                    && room.admits(self.queue.get(self.run[0]))
+                    && room.admits(&self.queue.get(self.run[0]))
                 {
                     return Decision::Issue(self.issue(server, lane));
                 }
             }
         }
-        let ends = self.servers.iter().filter_map(|passes| passes.held.first());
-        let wake = ends.map(|&(until, _)| until).filter(|&until| until > now).min();
+        let ends = self.servers.iter().filter_map(Passes::wake);
+        let wake = ends.filter(|&until| until > now).min();
         Decision::WaitUntil(wake.unwrap_or(Time::NEVER))
     }
 
@@ -302,19 +264,3 @@ impl Policy for Mlf {
 
 /// Requests that qualify in one call: more than arrive between two, so that none stays behind.
 const AT_ONCE: usize = 32;
-
-/// The mark of a request that qualifies; others bear the pass in which they will.
-const QUALIFIED: u16 = 0;
-
-/// A pass as a mark: no request needs more than 65 passes, so the lowest bits tell it.
-fn mark(due: u64) -> u16 {
-    u16::try_from(due % MARKS).expect("a remainder of 65,535 is a u16") + 1
-}
-
-/// The pass that a mark put on since stands for.
-fn due(count: u64, mark: u16) -> u64 {
-    let ahead = (u64::from(mark) - 1 + MARKS - count % MARKS) % MARKS;
-    count + ahead
-}
-
-const MARKS: u64 = 65_535;

@@ -66,7 +66,7 @@ impl Sjf {
     }
 
     fn lane(&self, slot: u32) -> u32 {
-        let key = LaneKey::object(self.queue.get(slot));
+        let key = LaneKey::object(&self.queue.get(slot));
         self.lanes.find(key).expect("a queued request has a lane")
     }
 
@@ -131,7 +131,7 @@ impl Policy for Sjf {
         if !room.is_full() {
             for server in self.rotation.order() {
                 if let Some((lane, slot)) = self.first(now, server)
-                    && room.admits(self.queue.get(slot))
+                    && room.admits(&self.queue.get(slot))
                 {
                     return Decision::Issue(self.issue(room, lane, slot));
                 }

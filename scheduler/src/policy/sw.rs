@@ -54,7 +54,7 @@ impl Sw {
         for slot in self.queue.busy().filter_map(|server| self.queue.list(server).head()) {
             let request = self.queue.get(slot);
             let window = request.arrived.as_nanos() / self.settings.window.as_nanos().max(1);
-            if window < best.0 && room.admits(request) {
+            if window < best.0 && room.admits(&request) {
                 best = (window, Some(slot));
             }
         }

@@ -133,7 +133,7 @@ impl Wfq {
         for _ in 0..=self.circles[circle].len {
             let lane = self.circles[circle].ring.head()?;
             let slot = self.lanes.get(lane).list.head()?;
-            let request = *self.pool.get(slot);
+            let request = self.pool.get(slot);
             if room.admits(&request) {
                 open = true;
                 if self.begin_turn(circle, lane, &request) {
@@ -178,7 +178,7 @@ impl Wfq {
         let mut next = self.circles[circle].ring.head();
         while let Some(lane) = next {
             let queue = self.lanes.get(lane);
-            let head = queue.list.head().map(|slot| *self.pool.get(slot));
+            let head = queue.list.head().map(|slot| self.pool.get(slot));
             if let Some(request) = head.filter(|request| room.admits(request)) {
                 let (share, missing) = (self.share(&request), self.cost(&request) - queue.credit);
                 open.push((lane, share, missing.div_ceil(share)));
@@ -192,7 +192,7 @@ impl Wfq {
     }
 
     fn issue(&mut self, lane: u32, slot: u32) -> Request {
-        let cost = self.cost(self.pool.get(slot));
+        let cost = self.cost(&self.pool.get(slot));
         self.lanes.get_mut(lane).credit -= cost;
         self.remove(lane, slot)
     }
@@ -246,7 +246,7 @@ impl Policy for Wfq {
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
         let slot = self.pool.find(id)?;
-        let lane = self.lanes.find(self.key(self.pool.get(slot)))?;
+        let lane = self.lanes.find(self.key(&self.pool.get(slot)))?;
         Some(self.remove(lane, slot))
     }
 

@@ -22,7 +22,7 @@ impl Neighbours {
 
     /// Enters the request at `slot`.
     pub fn add(&mut self, pool: &Pool, slot: u32) {
-        let request = *pool.get(slot);
+        let request = pool.get(slot);
         let (start, end) = (request.local, request.local_extent().end());
         if self.starting(pool, &request, start).is_none() {
             self.starts.insert(hash(&request, start), slot);
@@ -36,8 +36,8 @@ impl Neighbours {
     pub fn remove(&mut self, pool: &Pool, slot: u32) {
         let request = pool.get(slot);
         let (start, end) = (request.local, request.local_extent().end());
-        self.starts.remove(hash(request, start), |found| found == slot);
-        self.ends.remove(hash(request, end), |found| found == slot);
+        self.starts.remove(hash(&request, start), |found| found == slot);
+        self.ends.remove(hash(&request, end), |found| found == slot);
     }
 
     /// Forgets all.
@@ -53,14 +53,14 @@ impl Neighbours {
         let seed = pool.get(slot);
         let mut left = limit.without(seed.length());
         let mut end = seed.local_extent().end();
-        while let Some(next) = self.fitting(pool, self.starting(pool, seed, end), left) {
+        while let Some(next) = self.fitting(pool, self.starting(pool, &seed, end), left) {
             run.push(next);
             left = left.without(pool.get(next).length());
             end = pool.get(next).local_extent().end();
         }
         let forward = run.len();
         let mut start = seed.local;
-        while let Some(previous) = self.fitting(pool, self.ending(pool, seed, start), left) {
+        while let Some(previous) = self.fitting(pool, self.ending(pool, &seed, start), left) {
             run.push(previous);
             left = left.without(pool.get(previous).length());
             start = pool.get(previous).local;
@@ -82,7 +82,7 @@ impl Neighbours {
     fn starting(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
         self.starts.find(hash(like, at), |slot| {
             let other = pool.get(slot);
-            other.local == at && same_object(other, like)
+            other.local == at && same_object(&other, like)
         })
     }
 
@@ -90,7 +90,7 @@ impl Neighbours {
     fn ending(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
         self.ends.find(hash(like, at), |slot| {
             let other = pool.get(slot);
-            other.local_extent().end() == at && same_object(other, like)
+            other.local_extent().end() == at && same_object(&other, like)
         })
     }
 }

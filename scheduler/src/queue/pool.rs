@@ -1,7 +1,8 @@
 //! The requests a policy holds, each findable by its id, and lists of them in order of arrival.
 
 use super::{NIL, Slab, Table, spread};
-use crate::request::{Request, RequestId};
+use crate::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
+use crate::time::Time;
 
 /// Every request of one policy: the one place where they are stored.
 #[derive(Debug, Default)]
@@ -23,11 +24,48 @@ pub struct List {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    request: Request,
+    request: Packed,
     /// The place in the order of arrival, and in the lowest bits a mark.
     place: u64,
     prev: u32,
     next: u32,
+}
+
+/// A request in 56 bytes: no length passes 4 GiB, and servers are fewer than 2^31.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    id: RequestId,
+    file: FileId,
+    job: JobId,
+    offset: u64,
+    local: u64,
+    arrived: Time,
+    length: u32,
+    /// The server, and in the lowest bit whether it is a write.
+    server: u32,
+}
+
+impl Packed {
+    fn new(request: &Request) -> Packed {
+        let Request { id, file, job, server, operation, extent, local, arrived } = *request;
+        let length = u32::try_from(extent.length).expect("no kernel asks for 4 GiB at once");
+        let server = server.0 << 1 | u32::from(operation == Operation::Write);
+        Packed { id, file, job, offset: extent.offset, local, arrived, length, server }
+    }
+
+    #[inline]
+    const fn unpack(&self) -> Request {
+        Request {
+            id: self.id,
+            file: self.file,
+            job: self.job,
+            server: ServerId(self.server >> 1),
+            operation: if self.server & 1 == 1 { Operation::Write } else { Operation::Read },
+            extent: Extent::new(self.offset, self.length as u64),
+            local: self.local,
+            arrived: self.arrived,
+        }
+    }
 }
 
 impl Pool {
@@ -38,7 +76,8 @@ impl Pool {
 
     /// Stores a request and gives it the next place in the order of arrival.
     pub fn insert(&mut self, request: Request) -> u32 {
-        let node = Node { request, place: self.pushed << MARK_BITS, prev: NIL, next: NIL };
+        let (request, place) = (Packed::new(&request), self.pushed << MARK_BITS);
+        let node = Node { request, place, prev: NIL, next: NIL };
         self.pushed += 1;
         let slot = self.nodes.insert(node);
         self.ids.insert(spread(request.id.0), slot);
@@ -47,7 +86,7 @@ impl Pool {
 
     /// Takes a request out; it must have left every list and index before.
     pub fn remove(&mut self, slot: u32) -> Request {
-        let request = self.nodes.remove(slot).request;
+        let request = self.nodes.remove(slot).request.unpack();
         self.ids.remove(spread(request.id.0), |found| found == slot);
         request
     }
@@ -58,7 +97,7 @@ impl Pool {
         let tail = list.tail;
         let node = self.nodes.get_mut(slot);
         (node.prev, node.next) = (tail, NIL);
-        let (order, length) = (node.order(), node.request.length());
+        let (order, length) = (node.order(), u64::from(node.request.length));
         if tail == NIL {
             (list.head, list.order) = (slot, order);
         } else {
@@ -84,7 +123,7 @@ impl Pool {
             self.nodes.get_mut(next).prev = prev;
         }
         list.len -= 1;
-        list.bytes = list.bytes.wrapping_sub(request.length());
+        list.bytes = list.bytes.wrapping_sub(request.length.into());
         list.order = if list.head == NIL { u64::MAX } else { self.nodes.get(list.head).order() };
     }
 
@@ -94,18 +133,18 @@ impl Pool {
         let mut all: Vec<Node> = slots.iter().map(|&slot| *self.nodes.get(slot)).collect();
         all.sort_unstable_by_key(|node| node.place);
         (self.nodes, self.ids) = (Slab::new(), Table::new());
-        all.into_iter().map(|node| node.request).collect()
+        all.into_iter().map(|node| node.request.unpack()).collect()
     }
 
     /// The slot of the request with this id.
     pub fn find(&self, id: RequestId) -> Option<u32> {
-        self.ids.find(spread(id.0), |slot| self.get(slot).id == id)
+        self.ids.find(spread(id.0), |slot| self.nodes.get(slot).request.id == id)
     }
 
     /// The request at a slot in use.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Request {
-        &self.nodes.get(slot).request
+    pub fn get(&self, slot: u32) -> Request {
+        self.nodes.get(slot).request.unpack()
     }
 
     /// The place of a request in the order of arrival.

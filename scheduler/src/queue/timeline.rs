@@ -47,7 +47,7 @@ impl Timeline {
         let mut best = (u64::MAX, None);
         for list in &self.servers {
             if list.order() < best.0 {
-                let head = list.head().filter(|&slot| room.admits(self.pool.get(slot)));
+                let head = list.head().filter(|&slot| room.admits(&self.pool.get(slot)));
                 if head.is_some() {
                     best = (list.order(), head);
                 }
@@ -87,7 +87,7 @@ impl Timeline {
 
     /// The request at a slot.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Request {
+    pub fn get(&self, slot: u32) -> Request {
         self.pool.get(slot)
     }
 

@@ -45,12 +45,13 @@ impl Rate {
     }
 
     /// Learns from a completion. The server was busy with it since it was issued, or since the
-    /// completion before if that came later. `end` is that of the window it was issued in.
+    /// completion before if that came later. `end` is that of the window it was issued in. A
+    /// failure, or a read at the end of a file, says nothing about how fast bytes move.
     pub(super) fn learn(&mut self, now: Time, done: &Done, end: Time) {
         self.late |= now > end;
         let busy = now.since(done.issued.max(self.last)).as_nanos();
         self.last = now;
-        if done.failed {
+        if done.failed || done.bytes == 0 {
             return;
         }
         self.bytes = fade(self.bytes).saturating_add(done.bytes.saturating_mul(SCALE));
@@ -120,8 +121,10 @@ mod tests {
         let mut now = 0;
         for step in [1_000, 10_000] {
             for _ in 0..100 {
-                rate.learn(Time::from_nanos(now + step), &done(now, 1_000, false), Time::NEVER);
-                rate.learn(Time::from_nanos(now + step), &done(now, 0, true), Time::NEVER);
+                for (bytes, failed) in [(1_000, false), (0, true), (0, false)] {
+                    let done = done(now, bytes, failed);
+                    rate.learn(Time::from_nanos(now + step), &done, Time::NEVER);
+                }
                 now += step;
             }
         }
