@@ -5,6 +5,7 @@ mod demo;
 mod helper;
 mod mount;
 mod quantity;
+mod replay;
 mod signals;
 mod status;
 mod unmount;
@@ -40,6 +41,10 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
         iofwd status --json /mnt/project")]
     Status(StatusArguments),
+    /// Replay a recording of `iofwd mount --record` in virtual time, and compare the decisions
+    #[command(after_help = "Example:\n  iofwd mount --record=/tmp/trace /data /mnt\n  \
+        iofwd replay /tmp/trace")]
+    Replay(ReplayArguments),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -90,6 +95,9 @@ struct MountArguments {
     /// Options as mount(8) has them: ro, allow_other, cache=..., policy=..., noexec, ...
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
+    /// Record what is done to the scheduler, for iofwd replay
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Append the log to this file
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -114,6 +122,12 @@ struct StatusArguments {
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ReplayArguments {
+    /// The recording
+    file: PathBuf,
 }
 
 /// An error as the user reads it: what is wrong, and what to do about it.
@@ -141,6 +155,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

@@ -3,6 +3,8 @@
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`backend`]: where the data lie
+//! * [`mounts`]: the system's table of mounts
+//! * [`trace`]: recordings of a scheduler
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
@@ -11,3 +13,4 @@ pub mod agent;
 pub mod backend;
 pub mod cli;
 pub mod mounts;
+pub mod trace;

@@ -5,6 +5,7 @@
 
 mod e2e {
     mod harness;
+    mod recording;
     mod reference;
     mod semantics;
 }

@@ -56,10 +56,19 @@ impl Options {
             suid: false,
             dev: false,
             extra: Vec::new(),
-            max_write: 1 << 20,
+            max_write: largest_request(),
             threads: 32,
         }
     }
+}
+
+/// The largest request this kernel sends: 1 MiB, or more where the administrator allows it.
+fn largest_request() -> u32 {
+    let pages: u32 = std::fs::read_to_string("/proc/sys/fs/fuse/max_pages_limit")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(256);
+    pages.clamp(256, 1024) * 4096
 }
 
 /// A mounted tree.

@@ -7,9 +7,15 @@ mod hazard;
 pub mod layout;
 pub mod policy;
 pub mod queue;
+pub mod record;
 pub mod request;
 pub mod room;
 pub mod scheduler;
 pub mod sim;
 pub mod stats;
 pub mod time;
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -162,7 +162,7 @@ impl Scheduler {
     pub fn complete(&mut self, now: Time, id: RequestId, outcome: Outcome) -> Done {
         let now = self.advance(now);
         let slot = self.hazards.find(id);
-        let state = slot.map(|slot| self.hazards.node(slot).state);
+        let state = slot.map(|slot| self.hazards.state(slot));
         let (Some(slot), Some(State::InFlight(flight))) = (slot, state) else {
             panic!("{id:?} completed but is not in flight");
         };
@@ -179,7 +179,7 @@ impl Scheduler {
     pub fn cancel(&mut self, now: Time, id: RequestId) -> Cancelled {
         let now = self.advance(now);
         let Some(slot) = self.hazards.find(id) else { return Cancelled::Unknown };
-        let request = match self.hazards.node(slot).state {
+        let request = match self.hazards.state(slot) {
             State::Queued => {
                 let request = self.policy.cancel(id);
                 let request = request.unwrap_or_else(|| panic!("{} lost {id:?}", self.name()));
@@ -300,7 +300,7 @@ impl Scheduler {
         for &request in batch.requests() {
             let id = request.id;
             let slot = self.hazards.find(id).unwrap_or_else(|| panic!("{name} invents {id:?}"));
-            assert!(self.hazards.node(slot).state == State::Queued, "{name} repeats {id:?}");
+            assert!(self.hazards.state(slot) == State::Queued, "{name} repeats {id:?}");
             let flight = self.flights.insert(Flight { request, issued: now });
             self.hazards.set_state(slot, State::InFlight(flight));
             self.room.take(&request);
@@ -313,7 +313,7 @@ impl Scheduler {
         self.hazards.leave(slot, &mut freed);
         let mut ready = Vec::new();
         while let Some(slot) = freed.pop() {
-            match self.hazards.node(slot).state {
+            match self.hazards.state(slot) {
                 State::Ghost => self.hazards.leave(slot, &mut freed),
                 State::Parked(place) => {
                     self.hazards.set_state(slot, State::Queued);
@@ -337,7 +337,7 @@ impl Scheduler {
         assert!(self.policy.is_empty(), "{name} keeps requests that it gave back");
         for Request { id, .. } in &requests {
             let slot = self.hazards.find(*id);
-            let known = slot.is_some_and(|slot| self.hazards.node(slot).state == State::Queued);
+            let known = slot.is_some_and(|slot| self.hazards.state(slot) == State::Queued);
             assert!(known, "{name} gives back {id:?}, which it did not hold");
         }
         requests

@@ -7,23 +7,10 @@
 //! What is modelled: processes in closed loops; ports that handle one message at a time in each
 //! direction; devices that seek, turn and transfer; servers that suffer from a crowd of senders. What is
 //! not: metadata, caches, failures, and the processors of agents beyond a cost per message.
-//!
-//! ```
-//! use iofwd_scheduler::request::Operation;
-//! use iofwd_scheduler::sim::preset::{thesis, thesis_job};
-//! use iofwd_scheduler::sim::{Forwarding, Job, Pattern, ScenarioError, run};
-//!
-//! let whole = thesis_job(Pattern::SharedStrided, Operation::Read, 32 * 1024);
-//! let job = Job { volume: 256 * 1024, ..whole };
-//! let fifo = run(&thesis(job, Some(Forwarding::named("fifo", 4)?)))?;
-//! let twins = run(&thesis(job, Some(Forwarding::named("twins", 4)?)))?;
-//! assert!(twins.makespan < fifo.makespan);
-//! assert!(twins.collisions() < fifo.collisions());
-//! # Ok::<(), ScenarioError>(())
-//! ```
 
 mod device;
 mod event;
+mod forwarding;
 mod load;
 mod network;
 pub mod preset;
@@ -37,10 +24,11 @@ mod workload;
 mod world;
 
 pub use device::Device;
+pub use forwarding::{Forwarding, MakePolicy};
 pub use network::{Link, Rate};
 pub use random::Random;
 pub use report::{Bar, JobReport, Report, Sizes, jain};
-pub use scenario::{Forwarding, MakePolicy, Platform, Scenario, ScenarioError};
+pub use scenario::{Platform, Scenario, ScenarioError};
 pub use server::{Congestion, Measured};
 pub use tally::{Mean, Spread};
 pub use workload::{Job, Pattern};
@@ -48,6 +36,20 @@ pub use workload::{Job, Pattern};
 use world::World;
 
 /// Runs a scenario from its first request to its last answer.
+///
+/// ```
+/// use iofwd_scheduler::request::Operation;
+/// use iofwd_scheduler::sim::preset::{thesis, thesis_job};
+/// use iofwd_scheduler::sim::{Forwarding, Job, Pattern, ScenarioError, run};
+///
+/// let whole = thesis_job(Pattern::SharedStrided, Operation::Read, 32 * 1024);
+/// let job = Job { volume: 256 * 1024, ..whole };
+/// let fifo = run(&thesis(job, Some(Forwarding::named("fifo", 4)?)))?;
+/// let twins = run(&thesis(job, Some(Forwarding::named("twins", 4)?)))?;
+/// assert!(twins.makespan < fifo.makespan);
+/// assert!(twins.collisions() < fifo.collisions());
+/// # Ok::<(), ScenarioError>(())
+/// ```
 pub fn run(scenario: &Scenario) -> Result<Report, ScenarioError> {
     World::new(scenario)?.run()
 }

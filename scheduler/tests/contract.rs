@@ -74,7 +74,7 @@ const EVERY: &[Maker] = &[
 /// One life must pass; every third is lived again and must see the same decisions.
 fn live(seed: u64, life: &Life) {
     let first = check::<Scheduler>(seed, life).unwrap_or_else(|fault| panic!("{fault}"));
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         let second = check::<Scheduler>(seed, life).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(first, second, "seed {seed}: same seed, other decisions");
     }

@@ -246,7 +246,7 @@ fn any_layout() -> impl Strategy<Value = Layout> {
 /// The same cases in every run: a failure seen once is seen again.
 fn seeded() -> ProptestConfig {
     let rng_seed = RngSeed::Fixed(0x5717_1e5e);
-    ProptestConfig { cases: 500, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 256, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -4,9 +4,11 @@
 //! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
 //! does it, together with its neighbours.
 
+mod budget;
 mod call;
 mod clock;
 mod cost;
+mod recorded;
 mod report;
 mod settings;
 mod timer;
@@ -23,16 +25,18 @@ use iofwd_mount::{Caller, DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Layout, Piece as Stretch};
 use iofwd_scheduler::policy::{Batch, Decision};
 use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
-use iofwd_scheduler::scheduler::{Cancelled, Outcome, Scheduler};
+use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::Time;
 
 use crate::backend::posix::Identity;
 
 use super::files::OpenFile;
 
+use budget::Budget;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
+use recorded::Recorded;
 use workers::{Task, Workers};
 
 pub use report::Report;
@@ -54,10 +58,12 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// For the bytes of writes that wait.
+    budget: Arc<Budget>,
 }
 
 struct State {
-    scheduler: Scheduler,
+    scheduler: Recorded,
     /// What is to be done for each request that is queued.
     queued: HashMap<RequestId, Piece>,
     next: u64,
@@ -133,7 +139,7 @@ impl Engine {
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
         if several && !at.append {
-            let payload = Payload::copy(data);
+            let payload = Payload::copy(data, self.core.budget.wait_for(data.len()));
             let late = at.late.then(|| Arc::clone(&open.node));
             let answer = WholeAnswer::Write(reply, late);
             let whole = Whole::new(answer, self.core.layout.split(extent).count());
@@ -159,12 +165,14 @@ impl Engine {
         let late = at.late.then(|| Arc::clone(&asked.open.node));
         let mut answer = Some(Answer::Write(reply, late));
         // Copied beforehand where it will probably have to wait, rather than under the lock.
-        let mut copied = self.core.is_contended().then(|| Payload::copy(data));
+        let budget = &self.core.budget;
+        let mut copied =
+            self.core.is_contended().then(|| Payload::copy(data, budget.wait_for(data.len())));
         let id = self.core.admit(asked, stretch, &mut || Piece {
             file: Arc::clone(asked.open),
             key: asked.caller.request,
             identity: identity.clone(),
-            payload: copied.take().unwrap_or_else(|| Payload::copy(data)),
+            payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
             answer: answer.take().expect("asked for once"),
         });
@@ -223,12 +231,13 @@ impl Engine {
         while state.scheduler.queued() + state.scheduler.in_flight() > 0 {
             state = self.core.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.scheduler.flush();
     }
 
     /// What the scheduler has done so far.
     pub fn report(&self) -> Report {
         let state = self.core.lock();
-        Report::new(&state.scheduler, &state.costs)
+        Report::new(state.scheduler.scheduler(), &state.costs)
     }
 }
 

@@ -22,6 +22,7 @@ struct Plan {
     options: Options,
     settings: EngineSettings,
     foreground: bool,
+    log_file: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
@@ -40,7 +41,9 @@ pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
             Side::Child(child) => parent = child,
         }
     }
-    start_log(arguments).and_then(|()| serve(&plan, &mut parent)).map_err(|f| parent.fail(f))
+    start_log(arguments, plan.log_file.as_deref())
+        .and_then(|()| serve(&plan, &mut parent))
+        .map_err(|f| parent.fail(f))
 }
 
 fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
@@ -114,9 +117,12 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             servers: arguments.servers,
             stripe: arguments.stripe,
             depth: arguments.depth,
+            record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
         },
         source,
         foreground: arguments.foreground,
+        // The process that logs has another working directory than the one that was typed in.
+        log_file: arguments.log_file.as_deref().and_then(|path| std::path::absolute(path).ok()),
     };
     arguments.options.iter().try_for_each(|option| plan.apply(option))?;
     plan.settings.check()?;
@@ -229,11 +235,11 @@ fn explain_mount(error: &io::Error, mountpoint: &Path) -> Failure {
     }
 }
 
-fn start_log(arguments: &MountArguments) -> Result<(), Failure> {
+fn start_log(arguments: &MountArguments, file: Option<&Path>) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(&arguments.log)
         .map_err(|error| format!("log level '{}': {error}", arguments.log))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_target(false);
-    match &arguments.log_file {
+    match file {
         Some(path) => {
             let file = File::options().append(true).create(true).open(path).map_err(|error| {
                 format!("cannot write the log file {}: {error}", path.display())

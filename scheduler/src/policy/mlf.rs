@@ -117,6 +117,7 @@ impl Mlf {
             self.qualified.gather(lane, self.queue.pool(), slot, limit, &mut self.run);
             return Some(lane);
         }
+        self.qualify(server);
         self.end_holds(now, server);
         loop {
             let lane = match self.servers[server.index()].this.head() {
@@ -154,9 +155,10 @@ impl Mlf {
         true
     }
 
-    /// Moves all requests of a server whose quantum covers them now to those that qualify.
+    /// Moves requests of a server whose quantum covers them now to those that qualify: a few at a
+    /// time, so that no call pays for a whole flood of arrivals.
     fn qualify(&mut self, server: ServerId) {
-        loop {
+        for _ in 0..AT_ONCE {
             let passes = &mut self.servers[server.index()];
             let Some(&(due, slot)) = passes.gaining.first() else { break };
             if due > passes.count {
@@ -297,6 +299,9 @@ impl Policy for Mlf {
         self.settings.hold + aging::bound(load, self.settings.age)
     }
 }
+
+/// Requests that qualify in one call: more than arrive between two, so that none stays behind.
+const AT_ONCE: usize = 32;
 
 /// The mark of a request that qualifies; others bear the pass in which they will.
 const QUALIFIED: u16 = 0;

@@ -87,6 +87,8 @@ pub struct Twins {
     grid: Grid,
     queues: Runs,
     rates: Vec<Rate>,
+    /// Begin of the last window in which something went to each server.
+    served: Vec<Option<Time>>,
 }
 
 impl Twins {
@@ -98,6 +100,7 @@ impl Twins {
             grid: Grid::new(setup, &settings),
             queues: Runs::new(setup),
             rates: vec![Rate::default(); setup.servers as usize],
+            served: vec![None; setup.servers as usize],
         }
     }
 
@@ -107,18 +110,20 @@ impl Twins {
         self.grid.covered(self.grid.group())
     }
 
-    /// How much may go to a server before the window ends; none if what is outstanding there would
-    /// outlast it already.
-    fn allowance(&self, now: Time, room: &Room, server: ServerId) -> Limit {
-        let left = room.left(server).min(self.batch);
+    /// Bytes that a server can do before the window ends, beside what is outstanding there.
+    fn capacity(&self, now: Time, room: &Room, server: ServerId) -> u64 {
         if self.grid.is_single() {
-            return left;
+            return u64::MAX;
         }
-        let outstanding = room.outstanding(server);
         let rest = self.grid.end().since(now);
         let capacity = self.rates[server.index()].capacity(rest).unwrap_or(self.settings.blind);
-        let bytes = capacity.saturating_sub(outstanding);
-        Limit::new(left.requests, left.bytes.min(bytes))
+        capacity.saturating_sub(room.outstanding(server))
+    }
+
+    /// Whether a server is idle and was given nothing in this window yet. Then one batch may go
+    /// however long it takes, or a slow server would never get anything.
+    fn is_first(&self, room: &Room, server: ServerId) -> bool {
+        room.in_flight(server) == 0 && self.served[server.index()] != Some(self.grid.begin())
     }
 
     /// The oldest request among these servers that may go in this window.
@@ -128,9 +133,8 @@ impl Twins {
             let list = self.queues.timeline().list(server);
             let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
             let length = self.queues.timeline().get(slot).length();
-            let fits = room.takes(server, length)
-                && (room.in_flight(server) == 0 || self.allowance(now, room, server).takes(length));
-            if fits {
+            let fits = || self.capacity(now, room, server) >= length;
+            if room.takes(server, length) && (self.is_first(room, server) || fits()) {
                 best = (list.order(), Some(slot));
             }
         }
@@ -198,7 +202,9 @@ impl Policy for Twins {
         match self.choose(now, room) {
             Some(slot) => {
                 let server = self.queues.timeline().get(slot).server;
-                let limit = self.allowance(now, room, server);
+                let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
+                let limit = limit.min(room.left(server)).min(self.batch);
+                self.served[server.index()] = Some(self.grid.begin());
                 Decision::Issue(self.queues.take(slot, limit))
             }
             None => Decision::WaitUntil(self.wake(now)),

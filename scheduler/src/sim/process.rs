@@ -5,7 +5,7 @@ use super::report::JobReport;
 use super::scenario::Scenario;
 use super::workload::Job;
 use crate::request::{Extent, FileId, JobId};
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// One process in its closed loop: ask, wait, compute, ask again.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Process {
 
     /// When the process starts: a random moment of the stagger.
     pub(super) fn start(&mut self, job: &Job) -> Time {
-        Time::from_nanos(job.start.as_nanos() + self.random.below(job.stagger.as_nanos().max(1)))
+        job.start + Span::from_nanos(self.random.below(job.stagger.as_nanos()))
     }
 }
 

@@ -1,17 +1,16 @@
 //! What is simulated: the machines, the jobs and the policy, and what is wrong with them if anything.
 
 use std::fmt;
-use std::sync::Arc;
 
 use super::device::Device;
 use super::event::Events;
+use super::forwarding::Forwarding;
 use super::network::Link;
 use super::server::Congestion;
 use super::workload::Job;
 use crate::layout::{Layout, LayoutError};
-use crate::policy::{self, Limit, OutOfRange, Policy, Setup};
+use crate::policy::OutOfRange;
 use crate::request::ServerId;
-use crate::scheduler::{Config, Scheduler};
 
 /// A simulation to run. Everything that the outcome depends on is in here.
 #[derive(Clone, Debug)]
@@ -105,59 +104,9 @@ impl Platform {
     fn check(&self) -> Result<(), ScenarioError> {
         at_least_one("the number of servers", self.servers.into())?;
         at_least_one("the stripe unit", self.unit)?;
+        at_most("bytes in a stripe unit", self.unit, UNIT_MAX)?;
         at_least_one("the device's number of channels", self.device.channels.into())?;
         at_least_one("the device's span", self.device.span)
-    }
-}
-
-/// The forwarding layer: agents that all run the same policy.
-#[derive(Clone)]
-pub struct Forwarding {
-    /// Number of agents. The compute nodes of each job are divided among them evenly.
-    pub agents: u32,
-    /// Makes the policy of one agent.
-    pub policy: MakePolicy,
-    /// Bound on one batch.
-    pub batch: Limit,
-    /// Bound on what one agent has in flight at one server.
-    pub each: Limit,
-    /// Bound on what one agent has in flight in all.
-    pub total: Limit,
-}
-
-/// Makes the policy of one agent from what it must know.
-pub type MakePolicy = Arc<dyn Fn(&Setup) -> Box<dyn Policy> + Send + Sync>;
-
-impl Forwarding {
-    /// Agents with a policy of this name, its settings and all bounds at their defaults.
-    pub fn named(name: &str, agents: u32) -> Result<Forwarding, ScenarioError> {
-        let known = policy::ALL.iter().find(|entry| entry.name == name);
-        let make = known.ok_or_else(|| ScenarioError::UnknownPolicy(name.to_owned()))?.make;
-        Ok(Forwarding::with(agents, Arc::new(make)))
-    }
-
-    /// Agents with a policy that is made like this, all bounds at their defaults.
-    pub fn with(agents: u32, policy: MakePolicy) -> Forwarding {
-        let Config { setup, each, total } = Config::new(Setup::new(1));
-        Forwarding { agents, policy, batch: setup.batch, each, total }
-    }
-
-    /// The scheduler of one agent.
-    pub(super) fn scheduler(&self, agent: u32, servers: u32) -> Result<Scheduler, ScenarioError> {
-        let setup = Setup { servers, batch: self.batch, agent, agents: self.agents };
-        let config = Config { setup, each: self.each, total: self.total };
-        config.check().map_err(ScenarioError::Setup)?;
-        Ok(Scheduler::new(&config, (self.policy)(&setup)))
-    }
-}
-
-impl fmt::Debug for Forwarding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Forwarding { agents, batch, each, total, .. } = self;
-        write!(
-            f,
-            "Forwarding {{ agents: {agents}, batch: {batch:?}, each: {each:?}, total: {total:?} }}"
-        )
     }
 }
 
@@ -212,5 +161,7 @@ impl From<LayoutError> for ScenarioError {
     }
 }
 
+/// Files are laid out in whole units on the devices: millions of them must fit 64 bits.
+const UNIT_MAX: u64 = 1 << 32;
 /// Every server counts the work of every sender.
 const SENDERS_MAX: u64 = 1 << 28;

@@ -10,10 +10,9 @@ use crate::time::{Span, Time};
 
 /// What it costs a server to deal with several senders at once.
 ///
-/// The TWINS thesis (Bez, 2016, figure 5.5) saw the connections' congestion windows shrink when several
-/// I/O nodes use one data server, and read times grow with the number of senders, but far less than in
-/// proportion. Here each command is delayed by this span for each doubling of the senders that have
-/// work at the server.
+/// The TWINS thesis (Bez, 2016, figure 5.5) measured larger congestion windows where I/O nodes took turns
+/// at the data servers, and shorter reads the fewer senders there were. The shape is an assumption of this
+/// model: each command is delayed by this span for each doubling of the senders that have work here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Congestion {
     /// Delay of a read for each doubling.

@@ -116,10 +116,9 @@ impl<'a, S: Subject> Checker<'a, S> {
             let completion = self.completions.first().map_or(Time::NEVER, |&(time, _)| time);
             let time = arrival.min(completion).min(self.wake);
             if time == Time::NEVER {
-                return Err(format!(
-                    "{} requests wait for nothing",
-                    self.subject.scheduler().queued()
-                ));
+                let scheduler = self.subject.scheduler();
+                let (all, held) = (scheduler.queued(), scheduler.policy().len());
+                return Err(format!("{all} requests wait for nothing, {held} in the policy"));
             }
             self.now = time;
             if self.now.as_nanos() > LIFETIME {

@@ -1,7 +1,5 @@
 //! Makespans that a person can work out, and the errors of scenarios that make no sense.
 
-use std::sync::Arc;
-
 use iofwd_scheduler::policy::{Decision, Load, Policy, Setup};
 use iofwd_scheduler::policy::{OutOfRange, Room};
 use iofwd_scheduler::request::{Operation, Request, RequestId, ServerId};
@@ -60,6 +58,18 @@ fn a_disk_seeks_once_and_then_reads_on() {
     assert_eq!(makespan(&forwarded(platform, job, "fifo", 1)), Span::from_micros(10_500));
     let report = run(&direct(platform, job)).unwrap();
     assert_eq!((report.utilisation(ServerId(0)), report.idle(ServerId(0))), (1000, 0));
+}
+
+#[test]
+fn two_files_lie_one_behind_the_other() {
+    let device = Device { turn: Span::ZERO, lookahead: 0, depth: 1, ..Device::HDD };
+    let platform = Platform { device, front: Link::FREE, back: Link::FREE, ..PLATFORM };
+    let job = Job { processes: 2, pattern: Pattern::FilePerProcess, request: UNIT, ..JOB };
+    let job = Job { volume: 2 * UNIT, ..job };
+    // The head goes to units 0, 2, 1 and 3: over a unit, back over two, over one.
+    let each = device.command + device.read.time_of(UNIT);
+    let seeks = device.seek(UNIT) * 2 + device.seek(2 * UNIT);
+    assert_eq!(makespan(&direct(platform, job)), each * 4 + seeks);
 }
 
 #[test]
@@ -167,6 +177,8 @@ fn scenarios_that_make_no_sense_are_refused() {
     assert_eq!(refusal(with_job(many)), ScenarioError::TooLarge("processes"));
     let no_unit = with_platform(Platform { unit: 0, ..PLATFORM });
     assert_eq!(refusal(no_unit), zero("the stripe unit"));
+    let vast = with_platform(Platform { unit: 1 << 40, ..PLATFORM });
+    assert_eq!(refusal(vast).to_string(), "too many bytes in a stripe unit");
     let no_span = Device { span: 0, ..Device::HDD };
     let no_span = with_platform(Platform { device: no_span, ..PLATFORM });
     assert_eq!(refusal(no_span), zero("the device's span"));
@@ -234,7 +246,7 @@ fn a_policy_that_holds_requests_for_ever_is_found_out() {
     for pause in [None, Some(Span::from_micros(1))] {
         let make =
             move |_: &Setup| -> Box<dyn Policy> { Box::new(Hoarder { held: Vec::new(), pause }) };
-        let forwarding = Some(Forwarding::with(1, Arc::new(make)));
+        let forwarding = Some(Forwarding::with(1, make));
         let job = Job { processes: 3, ..JOB };
         let stuck = run(&Scenario { forwarding, ..direct(PLATFORM, job) });
         assert_eq!(stuck, Err(ScenarioError::Stuck { waiting: 3 }));

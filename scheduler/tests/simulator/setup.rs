@@ -1,11 +1,9 @@
 //! Small scenarios to start from.
 
-use std::sync::Arc;
-
 use iofwd_scheduler::policy::{Policy, Setup, Twins, TwinsSettings};
 use iofwd_scheduler::request::Operation;
 use iofwd_scheduler::sim::{
-    Congestion, Device, Forwarding, Job, Link, MakePolicy, Pattern, Platform, Rate, Scenario,
+    Congestion, Device, Forwarding, Job, Link, Pattern, Platform, Rate, Scenario,
 };
 use iofwd_scheduler::time::{Span, Time};
 
@@ -54,7 +52,6 @@ pub(crate) fn forwarded(platform: Platform, job: Job, policy: &str, agents: u32)
 /// Agents that run TWINS with windows of this length.
 pub(crate) fn twins(window: Span, agents: u32) -> Forwarding {
     let settings = TwinsSettings { window, ..TwinsSettings::default() };
-    let make: MakePolicy =
-        Arc::new(move |setup: &Setup| -> Box<dyn Policy> { Box::new(Twins::new(setup, settings)) });
+    let make = move |setup: &Setup| -> Box<dyn Policy> { Box::new(Twins::new(setup, settings)) };
     Forwarding::with(agents, make)
 }

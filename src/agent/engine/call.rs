@@ -11,6 +11,8 @@ use crate::agent::files::OpenFile;
 use crate::agent::nodes::Node;
 use crate::backend::posix::Identity;
 
+use super::budget::Share;
+
 /// A request that waits for its turn.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -26,20 +28,27 @@ pub(super) struct Piece {
 #[derive(Clone, Debug)]
 pub(super) enum Payload {
     None,
-    Bytes(Arc<[u8]>, Range<usize>),
+    Bytes(Arc<Kept>, Range<usize>),
+}
+
+/// Bytes, and their share of the budget.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bytes: Box<[u8]>,
+    _share: Share,
 }
 
 impl Payload {
-    pub(super) fn copy(data: &[u8]) -> Payload {
-        Payload::Bytes(Arc::from(data), 0..data.len())
+    pub(super) fn copy(data: &[u8], share: Share) -> Payload {
+        Payload::Bytes(Arc::new(Kept { bytes: Box::from(data), _share: share }), 0..data.len())
     }
 
     pub(super) fn part(&self, offset: u64, length: u64) -> Payload {
         match self {
             Payload::None => Payload::None,
-            Payload::Bytes(bytes, range) => {
+            Payload::Bytes(kept, range) => {
                 let start = range.start + offset as usize;
-                Payload::Bytes(Arc::clone(bytes), start..start + length as usize)
+                Payload::Bytes(Arc::clone(kept), start..start + length as usize)
             }
         }
     }
@@ -47,7 +56,7 @@ impl Payload {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Payload::None => &[],
-            Payload::Bytes(bytes, range) => &bytes[range.clone()],
+            Payload::Bytes(kept, range) => &kept.bytes[range.clone()],
         }
     }
 }

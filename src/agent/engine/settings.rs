@@ -1,6 +1,9 @@
 //! How an engine is set up: the policy, the servers it believes in, the bounds.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -12,8 +15,12 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use crate::trace::{Header, Recorder};
+
+use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
+use super::recorded::Recorded;
 use super::workers::Workers;
 use super::{Core, Engine, State, timer};
 
@@ -30,6 +37,8 @@ pub struct EngineSettings {
     pub stripe: u64,
     /// Requests under way at one server at a time.
     pub depth: u32,
+    /// Write down here what is done to the scheduler.
+    pub record: Option<PathBuf>,
 }
 
 impl Default for EngineSettings {
@@ -40,6 +49,7 @@ impl Default for EngineSettings {
             servers: 1,
             stripe: 64 << 10,
             depth: 64,
+            record: None,
         }
     }
 }
@@ -63,7 +73,17 @@ impl EngineSettings {
     fn config(&self) -> Config {
         let mut config = Config::new(Setup::new(self.servers));
         config.each = Limit::new(self.depth, config.each.bytes);
+        config.total = Limit::new(config.total.requests, IN_FLIGHT_BYTES);
         config
+    }
+
+    fn recorder(&self) -> Result<Option<Recorder>, String> {
+        let Some(path) = &self.record else { return Ok(None) };
+        let header = Header { policy: self.policy.clone(), config: self.config() };
+        File::create(path)
+            .and_then(|file| Recorder::new(Box::new(BufWriter::new(file)), &header))
+            .map(Some)
+            .map_err(|error| format!("cannot record to {}: {error}", path.display()))
     }
 
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
@@ -83,7 +103,8 @@ impl Engine {
         };
         let clock = Clock::start();
         let policy = settings.policy().map_err(explain)?;
-        let mut scheduler = Scheduler::new(&settings.config(), policy);
+        let scheduler = Scheduler::new(&settings.config(), policy);
+        let mut scheduler = Recorded::new(scheduler, settings.recorder().map_err(explain)?);
         scheduler.direct(Time::ZERO, Directive::ClockOffset(clock.offset()));
         if let Some(window) = settings.window {
             scheduler.direct(Time::ZERO, Directive::Window(window));
@@ -101,7 +122,8 @@ impl Engine {
             }),
             timer: Condvar::new(),
             idle: Condvar::new(),
-            workers: Workers::new((settings.depth * settings.servers) as usize),
+            workers: Workers::new((settings.depth * settings.servers).min(WORKERS_MOST) as usize),
+            budget: Budget::new(WAITING_BYTES),
         });
         core.workers.employ(&core);
         let timed = Arc::clone(&core);
@@ -109,3 +131,10 @@ impl Engine {
         Ok(Engine { core })
     }
 }
+
+/// Bytes of reads and writes that workers may have under way.
+const IN_FLIGHT_BYTES: u64 = 256 << 20;
+/// Bytes of writes that may wait for their turn.
+const WAITING_BYTES: usize = 256 << 20;
+/// Threads for requests that had to wait.
+const WORKERS_MOST: u32 = 256;

@@ -103,6 +103,11 @@ impl Grid {
         owner < self.agents && owner != self.agent
     }
 
+    /// When the current window began.
+    pub(super) const fn begin(&self) -> Time {
+        self.begin
+    }
+
     /// When the current window ends.
     pub(super) const fn end(&self) -> Time {
         self.end

@@ -1,0 +1,84 @@
+//! The scheduler, with everything that is done to it written down if somebody asked for that.
+
+use iofwd_scheduler::policy::{Decision, Directive};
+use iofwd_scheduler::record::Event;
+use iofwd_scheduler::request::{Request, RequestId};
+use iofwd_scheduler::scheduler::{Cancelled, Outcome, Scheduler};
+use iofwd_scheduler::time::Time;
+
+use crate::trace::Recorder;
+
+/// A scheduler, and maybe a recorder.
+pub(super) struct Recorded {
+    scheduler: Scheduler,
+    recorder: Option<Recorder>,
+}
+
+impl Recorded {
+    pub(super) fn new(scheduler: Scheduler, recorder: Option<Recorder>) -> Recorded {
+        Recorded { scheduler, recorder }
+    }
+
+    pub(super) fn submit(&mut self, now: Time, request: Request) {
+        self.record(|| Event::Submit(now, request));
+        self.scheduler.submit(now, request);
+    }
+
+    pub(super) fn poll(&mut self, now: Time) -> Decision {
+        let decision = self.scheduler.poll(now);
+        match &decision {
+            Decision::Issue(batch) => self.record(|| {
+                Event::Issue(now, batch.requests().iter().map(|request| request.id).collect())
+            }),
+            Decision::WaitUntil(until) => self.record(|| Event::Wait(now, *until)),
+            Decision::Empty => {}
+        }
+        decision
+    }
+
+    pub(super) fn complete(&mut self, now: Time, id: RequestId, outcome: Outcome) {
+        self.record(|| Event::Complete(now, id, outcome));
+        self.scheduler.complete(now, id, outcome);
+    }
+
+    pub(super) fn cancel(&mut self, now: Time, id: RequestId) -> Cancelled {
+        let cancelled = self.scheduler.cancel(now, id);
+        if matches!(cancelled, Cancelled::Queued(_)) {
+            self.record(|| Event::Cancel(now, id));
+        }
+        cancelled
+    }
+
+    pub(super) fn direct(&mut self, now: Time, directive: Directive) {
+        self.record(|| Event::Direct(now, directive));
+        self.scheduler.direct(now, directive);
+    }
+
+    /// Requests that are not issued yet.
+    pub(super) fn queued(&self) -> usize {
+        self.scheduler.queued()
+    }
+
+    /// Requests issued and not completed yet.
+    pub(super) fn in_flight(&self) -> usize {
+        self.scheduler.in_flight()
+    }
+
+    /// The scheduler, to look at.
+    pub(super) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Everything recorded so far is in its file.
+    pub(super) fn flush(&mut self) {
+        if let Some(Err(error)) = self.recorder.as_mut().map(Recorder::flush) {
+            tracing::error!(%error, "the recording cannot be written");
+        }
+    }
+
+    fn record(&mut self, event: impl FnOnce() -> Event) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.write(&event());
+        }
+    }
+}
