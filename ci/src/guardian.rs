@@ -9,6 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::step;
 
 /// Our end of the pipe.
 pub(crate) struct Guardian {
@@ -81,8 +84,7 @@ pub(crate) fn guard(room: &Path) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         charge.hear(&line);
     }
-    // First unmounting, which ends a mount in order and frees those who wait for it.
-    unmount_all(room);
+    // Servers first: unmounting could wait for one that does not answer.
     for group in &charge.groups {
         kill(*group);
     }
@@ -106,7 +108,10 @@ pub(crate) fn kill(group: u32) {
 
 /// Takes a mount out of the tree, whatever its state.
 pub(crate) fn detach(point: &Path) {
-    let _ = Command::new("umount").arg("-l").arg(point).stderr(Stdio::null()).status();
+    let unmount = Command::new("umount").arg("-l").arg(point).stderr(Stdio::null()).spawn();
+    if let Ok(mut unmount) = unmount {
+        step::wait(&mut unmount, UNMOUNTING);
+    }
 }
 
 fn unmount_all(room: &Path) {
@@ -125,6 +130,8 @@ pub(crate) fn mounts_below(room: &Path) -> Vec<PathBuf> {
 fn points(table: &str) -> impl Iterator<Item = PathBuf> {
     table.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from)
 }
+
+const UNMOUNTING: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

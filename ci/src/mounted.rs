@@ -137,9 +137,10 @@ impl<'a> Mounted<'a> {
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
         if let Some((server, _)) = &mut self.server {
-            guardian::detach(&self.point);
+            // The server first: unmounting could wait for one that does not answer.
             guardian::kill(server.id());
             let _ = server.wait();
+            guardian::detach(&self.point);
             self.site.guardian.release(server.id());
         }
     }

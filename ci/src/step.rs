@@ -90,9 +90,11 @@ impl Step {
         let status = wait(&mut child, limit);
         if status.is_none() {
             guardian::kill(child.id());
-            let _ = child.wait();
         }
-        site.guardian.release(child.id());
+        // Who waits for a mount that does not answer dies only with its server, later.
+        if status.is_some() || wait(&mut child, DYING).is_some() {
+            site.guardian.release(child.id());
+        }
         let output = read_lossily(&log);
         match status {
             Some(status) => {
@@ -159,6 +161,7 @@ fn quoted(word: &OsStr) -> String {
 }
 
 const DEFAULT_LIMIT: Duration = Duration::from_secs(300);
+const DYING: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(10);
 const LINES_KEPT: usize = 40;
 

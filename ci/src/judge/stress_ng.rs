@@ -79,11 +79,12 @@ fn size_word(stressor: &str) -> &'static str {
 }
 
 /// The file system class, without those that never touch a file of ours (`io`, `dup`, `procfs`,
-/// mounts of their own) or need what FUSE does not hand on to anybody (`fiemap`, `verity`), and
-/// with those of other classes that read, write and map files.
+/// mounts of their own), that watch every mount of the system (`fanotify`), or that need what FUSE
+/// does not hand on to anybody (`fiemap`, `verity`); and with those of other classes that read,
+/// write and map files.
 const STRESSORS: &str = "
     access aio aiol chattr chdir chmod chown copy-file dentry dir dirdeep dirmany dnotify
-    fallocate fanotify fcntl file-ioctl filename flock fpunch fsize fstat getdent handle
+    fallocate fcntl file-ioctl filename flock fpunch fsize fstat getdent handle
     hdd inode-flags inotify iomix lease link locka lockf lockofd mknod mmap open readahead
     rename revio seek sendfile splice symlink sync-file touch utime xattr
 ";
