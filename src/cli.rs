@@ -1,6 +1,7 @@
 //! What can be typed: the arguments of every subcommand, no logic.
 
 mod background;
+mod bench;
 mod demo;
 mod helper;
 mod mount;
@@ -40,6 +41,9 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
         iofwd status --json /mnt/project")]
     Status(StatusArguments),
+    /// Put the load of parallel applications on a directory, measure and compare
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(Box<bench::BenchArguments>),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -141,6 +145,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

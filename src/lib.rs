@@ -3,11 +3,13 @@
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`backend`]: where the data lie
+//! * [`bench`]: the literature's load, and what it shows
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
 
 pub mod agent;
 pub mod backend;
+pub mod bench;
 pub mod cli;
 pub mod mounts;

@@ -33,7 +33,7 @@ fn parse(arguments: &[OsString]) -> Result<MountArguments, Failure> {
             mount.options.splice(0..0, ["suid".to_string(), "dev".to_string()]);
             Ok(mount)
         }
-        Command::Unmount(_) | Command::Status(_) | Command::Demo => {
+        Command::Unmount(_) | Command::Status(_) | Command::Bench(_) | Command::Demo => {
             Err("the helper only mounts".into())
         }
     }
