@@ -71,28 +71,30 @@ pub(super) fn conduct(
     let processes = lanes.last().map_or(0, |lane| lane.slots.end);
     let board = Board::new(parts.len(), processes)
         .map_err(|error| format!("no memory to share between {processes} processes: {error}"))?;
-    let workers: Vec<Worker<'_>> = lanes
-        .iter()
-        .enumerate()
-        .flat_map(|(gate, lane)| {
-            let (board, part) = (&board, &parts[gate]);
-            (0_u64..).zip(lane.slots.clone()).map(move |(rank, slot)| Worker {
-                plan,
-                site,
-                board,
-                clock,
-                steps: &part.steps,
-                application: part.application,
-                gate,
-                rank,
-                slot,
-            })
-        })
-        .collect();
+    let workers = workers(plan, site, &board, clock, &lanes);
     let mut crew = Crew::start(&board, &workers)?;
     lead(&mut lanes, &board, &mut crew, clock, progress)?;
     crew.finish()?;
     Ok(lanes.into_iter().flat_map(|lane| lane.measured).collect())
+}
+
+/// One for each process of each lane, in the order of their slots.
+fn workers<'a>(
+    plan: &'a Plan,
+    site: &'a Site,
+    board: &'a Board,
+    clock: Instant,
+    lanes: &[Lane<'a>],
+) -> Vec<Worker<'a>> {
+    let mut workers = Vec::new();
+    for lane in lanes {
+        let Part { application, steps } = lane.part;
+        let (application, gate) = (*application, lane.number);
+        for (rank, slot) in (0..).zip(lane.slots.clone()) {
+            workers.push(Worker { plan, site, board, clock, steps, application, gate, rank, slot });
+        }
+    }
+    workers
 }
 
 /// Until all have done everything, somebody failed, or the user wants the end.

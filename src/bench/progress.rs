@@ -38,6 +38,7 @@ impl Progress {
         if let Some(line) = &mut self.line {
             line.run = run.into();
             line.recent = Rate::default();
+            line.recent.note(line.started.elapsed(), 0);
         }
     }
 
@@ -55,7 +56,9 @@ impl Progress {
             line.shown = now;
             let (moved, doing) = state();
             line.recent.note(now - line.started, moved);
-            let text = text(line, now - line.started, moved, &doing);
+            let mut text = text(line, now - line.started, moved, &doing);
+            // A line that the terminal breaks could not be written over.
+            text.truncate(WIDTH);
             // That a terminal cannot be written to is not what this is about.
             let _ = write!(std::io::stderr(), "\r{text}\x1b[K");
         }
@@ -123,6 +126,7 @@ impl Rate {
 const INTERVAL: Duration = Duration::from_millis(200);
 const SAMPLES: usize = 10;
 const BAR: usize = 24;
+const WIDTH: usize = 79;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,11 @@
 //! What each process of a run does: wait at a gate, go through its requests, tell how it went.
 //! Nothing in the loop allocates, locks or logs; the clock is read once for each request.
 
+mod buffer;
+#[cfg(test)]
+mod tests;
+mod wrong;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -11,9 +16,11 @@ use std::time::Instant;
 
 use super::Failure;
 use super::board::Board;
-use super::content::{Content, Mismatch, Place};
+use super::content::{Content, Place};
 use super::plan::{Application, Caches, Plan};
 use super::step::{Step, Task};
+use buffer::Buffer;
+use wrong::Wrong;
 
 /// Where the files are.
 #[derive(Clone, Debug)]
@@ -102,8 +109,27 @@ impl Worker<'_> {
         }
     }
 
-    /// The measured loop.
+    /// A measured step: computing, all requests, and making them durable if that is wanted.
     fn transfer(
+        &self,
+        step: Step,
+        file: &File,
+        buffer: &mut [u8],
+        wrong: &mut Wrong,
+    ) -> Result<(), Failure> {
+        let slot = self.board.slot(self.slot);
+        std::thread::sleep(self.application().compute);
+        slot.begin.store(self.now(), Relaxed);
+        self.go_through(step, file, buffer, wrong)?;
+        if step.task == Task::Write && self.plan.fsync {
+            file.sync_all().map_err(|error| self.explain("fsync", 0, &error))?;
+        }
+        slot.end.store(self.now(), Relaxed);
+        Ok(())
+    }
+
+    /// The measured loop.
+    fn go_through(
         &self,
         step: Step,
         file: &File,
@@ -112,42 +138,36 @@ impl Worker<'_> {
     ) -> Result<(), Failure> {
         let (one, slot) = (self.application(), self.board.slot(self.slot));
         let (content, verify) = (Content::new(self.plan.seed), self.plan.verify);
-        let number = self.file_number();
+        let writes = step.task.writes();
         // Whoever does something else between two requests needs the clock a second time.
         let pauses = verify || !one.think.is_zero();
-        std::thread::sleep(one.compute);
-        let mut begin = self.now();
-        slot.begin.store(begin, Relaxed);
+        let mut place = Place { pass: step.pass, file: self.file_number(), offset: 0 };
         let mut moved = slot.moved.load(Relaxed);
+        let mut begin = self.now();
         for round in 0..one.shape.rounds() {
             if self.board.is_stopped() {
                 break;
             }
-            let offset = one.shape.access(self.rank, round).offset;
-            let place = Place { pass: step.pass, file: number, offset };
+            place.offset = one.shape.access(self.rank, round).offset;
+            if verify && writes {
+                content.fill(buffer, place);
+            }
             if pauses {
-                if verify && step.task.writes() {
-                    content.fill(buffer, place);
-                }
                 begin = self.now();
             }
-            self.issue(step.task, file, offset, buffer)?;
+            self.issue(step.task, file, place.offset, buffer)?;
             let end = self.now();
             slot.latency.record(end - begin);
             begin = end;
             moved += buffer.len() as u64;
             slot.moved.store(moved, Relaxed);
-            if verify && !step.task.writes() {
+            if verify && !writes {
                 wrong.count(content.check(buffer, place), step);
             }
             if !one.think.is_zero() {
                 std::thread::sleep(one.think);
             }
         }
-        if step.task == Task::Write && self.plan.fsync {
-            file.sync_all().map_err(|error| self.explain("fsync", 0, &error))?;
-        }
-        slot.end.store(self.now(), Relaxed);
         Ok(())
     }
 
@@ -161,8 +181,8 @@ impl Worker<'_> {
         match result {
             Ok(bytes) if bytes == wanted => Ok(()),
             Ok(bytes) => Err(format!(
-                "{}: {} of {wanted} bytes at offset {at} ended after {bytes}; is the disk full, \
-                 or the file cut off?",
+                "{}: {} of {wanted} bytes at offset {at} ended after {bytes}: is the disk full, \
+                 or was the file cut off?",
                 self.path().display(),
                 task.name()
             )),
@@ -254,48 +274,6 @@ impl Worker<'_> {
     }
 }
 
-/// What a process has found to be wrong: the first of it, and how much.
-#[derive(Default)]
-struct Wrong {
-    first: Option<(Mismatch, Step)>,
-    bytes: u64,
-}
-
-impl Wrong {
-    fn count(&mut self, found: Option<Mismatch>, step: Step) {
-        if let Some(mismatch) = found {
-            self.bytes += mismatch.bytes;
-            self.first.get_or_insert((mismatch, step));
-        }
-    }
-
-    fn end(&self, worker: &Worker<'_>) -> End {
-        let Some((first, step)) = &self.first else { return End::Well };
-        End::Wrong(format!(
-            "{}: wrong byte at offset {}: {:#04x} instead of {:#04x}; {}; {} wrong bytes in all",
-            worker.path().display(),
-            first.offset,
-            first.found,
-            first.expected,
-            origin(worker.plan, first, step.pass),
-            self.bytes
-        ))
-    }
-}
-
-/// Where a wrong word comes from, as far as it says so itself.
-fn origin(plan: &Plan, mismatch: &Mismatch, pass: u64) -> String {
-    let place = Content::new(plan.seed).origin(mismatch.word);
-    match plan.file_name(place.file) {
-        _ if mismatch.word == 0 => "it is zero: never written, or lost".into(),
-        Some(name) if place.pass >= 1 && place.pass <= pass => {
-            let age = if place.pass < pass { "stale, " } else { "misplaced, " };
-            format!("{age}it belongs to {name}, offset {}, write {}", place.offset, place.pass)
-        }
-        _ => "nothing that this run has written".into(),
-    }
-}
-
 /// Makes a file durable, because only clean pages can be forgotten, and forgets them.
 fn forget(file: &File) -> io::Result<()> {
     file.sync_data()?;
@@ -306,30 +284,6 @@ fn forget(file: &File) -> io::Result<()> {
     }
 }
 
-/// Memory that begins at a page, as O_DIRECT wants it, filled with something that is not zero:
-/// zeros would be too easy for a device that compresses.
-struct Buffer {
-    memory: Vec<u8>,
-    first: usize,
-    length: usize,
-}
-
-impl Buffer {
-    fn new(length: usize) -> Buffer {
-        let mut memory = vec![0; length + PAGE];
-        let first = memory.as_ptr().align_offset(PAGE);
-        let whole = length - length % 8;
-        let place = Place { pass: 0, file: 0, offset: 0 };
-        Content::new(length as u64).fill(&mut memory[first..first + whole], place);
-        Buffer { memory, first, length }
-    }
-
-    fn bytes(&mut self) -> &mut [u8] {
-        &mut self.memory[self.first..self.first + self.length]
-    }
-}
-
-const PAGE: usize = 4096;
 /// What a preparation writes at a time.
 const CHUNK: u64 = 1 << 20;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";

@@ -139,7 +139,8 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         }
         Err(Stop::Failed(failure)) => Err(failure),
         Err(Stop::Interrupted) => {
-            say_error("interrupted; the files are removed and nothing is mounted");
+            let files = if arguments.keep { "kept" } else { "removed" };
+            say_error(&format!("interrupted: nothing is mounted, the files are {files}"));
             Ok(ExitCode::from(INTERRUPTED))
         }
     }

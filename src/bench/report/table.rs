@@ -9,7 +9,7 @@ use super::{PERCENTILES, rate, rows};
 
 /// Each run, then what all runs say; with each process if that is wanted.
 pub fn table(results: &Results, processes: bool) -> String {
-    let mut text = String::new();
+    let mut text = load(results);
     if results.records.len() == 1 || processes {
         results.records.iter().for_each(|one| text += &record(results, one, processes));
     }
@@ -23,6 +23,28 @@ pub fn table(results: &Results, processes: bool) -> String {
     if let Some(kept) = &results.kept {
         let _ = writeln!(text, "the files are in {}", kept.display());
     }
+    text
+}
+
+/// What was done, so that it can be done again.
+fn load(results: &Results) -> String {
+    let plan = &results.plan;
+    let mut text = String::new();
+    for one in &plan.applications {
+        let shape = &one.shape;
+        let _ = writeln!(
+            text,
+            "{}: {} processes, {}, {} requests of {} bytes each, {} bytes in all",
+            one.name,
+            shape.processes(),
+            shape.pattern().name(),
+            shape.rounds(),
+            shape.request(),
+            shape.bytes()
+        );
+    }
+    let verified = if plan.verify { ", every byte verified" } else { "" };
+    let _ = writeln!(text, "in {}, seed {}{verified}\n", plan.path.display(), plan.seed);
     text
 }
 
@@ -197,7 +219,7 @@ mod tests {
         results.records[0].run.setting = None;
         let text = table(&results, true);
         assert!(text.contains("p999") && text.contains("2.000 s") && text.contains("process 1"));
-        assert!(!table(&results, false).contains("process"));
+        assert!(!table(&results, false).contains("process 1"));
     }
 
     #[test]
