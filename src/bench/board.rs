@@ -4,7 +4,7 @@
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::latency::Recorder;
 
@@ -118,6 +118,7 @@ impl Board {
     /// Ends everything: who waits wakes up, who works stops after the request under way.
     pub(super) fn stop(&self) {
         self.head().stop.store(1, Ordering::Release);
+        wake(&self.head().stop, i32::MAX);
         for number in 0..self.gates {
             // The value does not matter any more; that it changes lets nobody fall asleep.
             self.open(number);
@@ -127,6 +128,17 @@ impl Board {
     #[inline]
     pub(super) fn is_stopped(&self) -> bool {
         self.head().stop.load(Ordering::Acquire) != 0
+    }
+
+    /// Rests so long, or until everything is to stop.
+    pub(super) fn rest(&self, time: Duration) {
+        let start = Instant::now();
+        while let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            if self.is_stopped() {
+                return;
+            }
+            wait(&self.head().stop, 0, Some(left));
+        }
     }
 
     /// A number that changes with every arrival.
@@ -179,6 +191,7 @@ mod tests {
                     assert_eq!([board.arrived(0), board.arrived(1)].map(|n| n >= 1), [true; 2]);
                     board.arrive(board.slot(slot));
                     assert!(!board.pass(0, 1), "stopped while waiting");
+                    board.rest(Duration::from_secs(1 << 30));
                 });
             }
             let until = |count| {
@@ -192,5 +205,12 @@ mod tests {
             board.stop();
         });
         assert!(board.is_stopped());
+    }
+
+    #[test]
+    fn a_rest_is_as_long_as_it_should_be() {
+        let (board, start) = (Board::new(1, 1).unwrap(), Instant::now());
+        board.rest(Duration::from_millis(3));
+        assert!(start.elapsed() >= Duration::from_millis(3));
     }
 }

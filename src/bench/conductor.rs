@@ -18,6 +18,8 @@ use super::worker::{Site, Worker};
 /// An application's part of a run.
 pub(super) struct Part {
     pub(super) application: usize,
+    /// How long after all were ready it starts.
+    pub(super) start: Duration,
     pub(super) steps: Vec<Step>,
 }
 
@@ -88,7 +90,7 @@ fn workers<'a>(
 ) -> Vec<Worker<'a>> {
     let mut workers = Vec::new();
     for lane in lanes {
-        let Part { application, steps } = lane.part;
+        let Part { application, steps, .. } = lane.part;
         let (application, gate) = (*application, lane.number);
         for (rank, slot) in (0..).zip(lane.slots.clone()) {
             workers.push(Worker { plan, site, board, clock, steps, application, gate, rank, slot });
@@ -107,7 +109,7 @@ fn lead(
 ) -> Result<(), Stop> {
     // When everybody was ready: start times count from here.
     let mut zero: Option<Duration> = None;
-    while crew.watch() && !board.is_stopped() {
+    while !lanes.iter().all(Lane::is_done) && !board.is_stopped() && crew.watch() {
         if interrupt::came() {
             return Err(Stop::Interrupted);
         }
@@ -121,7 +123,7 @@ fn lead(
         progress.show(|| moved(lanes, board));
         board.wait(events, wait);
     }
-    // The last step is over when the last process has ended.
+    // Whoever had ended before that was seen has arrived too.
     for lane in lanes {
         lane.advance(board, zero, clock.elapsed());
     }
@@ -141,7 +143,6 @@ struct Lane<'a> {
     number: usize,
     name: &'a str,
     part: &'a Part,
-    start: Duration,
     request: u64,
     slots: Range<usize>,
     /// Gates opened so far; each step has two, see the worker.
@@ -161,7 +162,6 @@ fn lanes<'a>(plan: &'a Plan, parts: &'a [Part]) -> Vec<Lane<'a>> {
             number,
             name: &application.name,
             part,
-            start: application.start,
             request: application.shape.request(),
             slots,
             opened: 0,
@@ -178,18 +178,22 @@ impl Lane<'_> {
         self.opened > 0 && self.have_reached(board, 2)
     }
 
+    /// Whether all gates were opened and what came behind the last one is taken down.
+    fn is_done(&self) -> bool {
+        self.opened as usize > 2 * self.part.steps.len()
+    }
+
     fn have_reached(&self, board: &Board, gates: u32) -> bool {
         self.slots.clone().all(|slot| board.arrived(slot) >= gates)
     }
 
     /// Opens the next gate if it is time; otherwise how long to wait for that.
     fn advance(&mut self, board: &Board, zero: Option<Duration>, now: Duration) -> Duration {
-        let gates = 2 * self.part.steps.len() as u32;
-        if self.opened > gates || !self.have_reached(board, self.opened + 1) {
+        if self.is_done() || !self.have_reached(board, self.opened + 1) {
             return Duration::MAX;
         }
         if self.opened == 1 {
-            match zero.map(|zero| zero + self.start) {
+            match zero.map(|zero| zero + self.part.start) {
                 None => return Duration::MAX,
                 Some(start) if now < start => return start - now,
                 Some(_) => {}
@@ -199,7 +203,7 @@ impl Lane<'_> {
             self.take_down(board, self.opened as usize / 2 - 1);
         }
         self.opened += 1;
-        if self.opened <= gates {
+        if !self.is_done() {
             self.released = now;
             board.open(self.number);
         }

@@ -97,7 +97,7 @@ const fn tag(place: Place) -> u64 {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): one to one, and every bit matters.
-const fn stir(mut bits: u64) -> u64 {
+pub(super) const fn stir(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(FIRST);
     bits = (bits ^ (bits >> 27)).wrapping_mul(SECOND);
     bits ^ (bits >> 31)

@@ -23,6 +23,7 @@ pub(super) struct Crew<'a> {
     members: Vec<Member>,
     messages: File,
     troubles: Vec<Failure>,
+    watched: Instant,
 }
 
 struct Member {
@@ -38,7 +39,8 @@ impl<'a> Crew<'a> {
         let (reader, writer) = pipe2(flags).map_err(|error| format!("no pipe: {error}"))?;
         let mut writer = File::from(writer);
         let (members, troubles) = (Vec::new(), Vec::new());
-        let mut crew = Crew { board, members, messages: File::from(reader), troubles };
+        let (messages, watched) = (File::from(reader), Instant::now());
+        let mut crew = Crew { board, members, messages, troubles, watched };
         let parent = nix::unistd::getpid();
         for worker in workers {
             let name = &worker.plan.applications[worker.application].name;
@@ -58,8 +60,14 @@ impl<'a> Crew<'a> {
         Ok(crew)
     }
 
-    /// Looks who has ended; one that failed stops all. True while somebody is running.
+    /// Looks who has ended, every few moments; one that failed stops all. True while somebody is
+    /// running.
     pub(super) fn watch(&mut self) -> bool {
+        // It costs a system call for each process, and is asked whenever one arrives somewhere.
+        if self.watched.elapsed() < PAUSE {
+            return self.is_running();
+        }
+        self.watched = Instant::now();
         for member in self.members.iter_mut().filter(|member| member.is_running) {
             let trouble = match waitpid(member.process, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => continue,
@@ -77,6 +85,10 @@ impl<'a> Crew<'a> {
                 self.board.stop();
             }
         }
+        self.is_running()
+    }
+
+    fn is_running(&self) -> bool {
         self.members.iter().any(|member| member.is_running)
     }
 

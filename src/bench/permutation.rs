@@ -1,6 +1,8 @@
 //! A random order of the numbers below a bound, without a table: every number once, any position
 //! answered at once, so that each process knows its own requests without a word to the others.
 
+use super::content::stir;
+
 /// A Feistel network over the next power of four; what falls outside is sent through again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permutation {
@@ -37,13 +39,6 @@ impl Permutation {
         }
         left << self.half | right
     }
-}
-
-/// Every bit of the result depends on every bit given (the finaliser of SplitMix64).
-const fn stir(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

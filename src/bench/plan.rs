@@ -125,8 +125,11 @@ impl Plan {
                 content::GRAIN
             ));
         }
-        if u64::from(one.periods) > content::PASSES {
-            return Err(format!("--verify can tell {} periods apart, no more", content::PASSES));
+        if one.passes() > content::PASSES {
+            return Err(format!(
+                "--verify can tell {} periods of writing apart, no more",
+                content::PASSES
+            ));
         }
         if one.shape.bytes() / one.shape.files() > content::FILE_BYTES {
             return Err(format!("--verify works up to {} bytes a file", content::FILE_BYTES));

@@ -1,12 +1,14 @@
 //! All runs of a call: every setting, alone and together, as often as wanted, in random order.
 //! Each round has every kind of run once, so that what drifts meanwhile hits all of them alike.
 
+use std::time::Duration;
+
 use iofwd_scheduler::sim::Random;
 
 use super::conductor::{Measured, Part, conduct};
 use super::interrupt;
 use super::mounted::Mounted;
-use super::plan::{Plan, UNFORWARDED, Work};
+use super::plan::{Application, Plan, UNFORWARDED, Work};
 use super::progress::Progress;
 use super::room::Room;
 use super::step::{Step, preparation, steps};
@@ -39,6 +41,7 @@ pub fn perform(plan: Plan) -> Result<Results, Stop> {
     plan.check()?;
     interrupt::watch()?;
     let room = Room::make(&plan)?;
+    rehearse(&plan, &room)?;
     let runs = order(&plan);
     let mut progress = Progress::new(total(&plan, &runs));
     prepare(&plan, &room, &mut progress)?;
@@ -53,6 +56,19 @@ pub fn perform(plan: Plan) -> Result<Results, Stop> {
     let kept = plan.keep.then(|| room.path().to_path_buf());
     drop(room);
     Ok(Results { plan, records, kept })
+}
+
+/// Mounts with every value once: one that is refused should not come to light after hours.
+fn rehearse(plan: &Plan, room: &Room) -> Result<(), Stop> {
+    let values = plan.comparison.as_ref().map_or(0, |comparison| comparison.values.len());
+    for setting in 0..values {
+        let run = Run { round: 0, setting: Some(setting), alone: None };
+        if let Some(options) = mount_options(plan, &run) {
+            let mounted = Mounted::mount(room.path(), &options);
+            mounted.and_then(Mounted::unmount).map_err(interrupted_or)?;
+        }
+    }
+    Ok(())
 }
 
 /// The runs, in the order in which they are done.
@@ -129,16 +145,23 @@ fn prepare(plan: &Plan, room: &Room, progress: &mut Progress) -> Result<(), Stop
 }
 
 fn preparations(plan: &Plan) -> Vec<Part> {
-    let part = |(application, one)| Part { application, steps: preparation(one) };
+    let part = |(application, one)| {
+        let (start, steps) = (Duration::ZERO, preparation(one));
+        Part { application, start, steps }
+    };
     let parts = plan.applications.iter().enumerate().map(part);
     parts.filter(|part| !part.steps.is_empty()).collect()
 }
 
 fn parts(plan: &Plan, run: &Run) -> Vec<Part> {
-    let plays = |application: &usize| run.alone.is_none_or(|alone| alone == *application);
-    let numbers = (0..plan.applications.len()).filter(plays);
-    let steps_of = |application: usize| steps(plan, &plan.applications[application]);
-    numbers.map(|application| Part { application, steps: steps_of(application) }).collect()
+    let numbered = plan.applications.iter().enumerate();
+    let playing = numbered.filter(|(number, _)| run.alone.is_none_or(|alone| alone == *number));
+    let part = |(application, one): (usize, &Application)| {
+        // Whoever is alone has nobody to be late for.
+        let start = if run.alone.is_some() { Duration::ZERO } else { one.start };
+        Part { application, start, steps: steps(plan, one) }
+    };
+    playing.map(part).collect()
 }
 
 /// What `iofwd mount -o` is told; nothing if the run is to go to the directory itself.

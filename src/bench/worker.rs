@@ -118,7 +118,7 @@ impl Worker<'_> {
         wrong: &mut Wrong,
     ) -> Result<(), Failure> {
         let slot = self.board.slot(self.slot);
-        std::thread::sleep(self.application().compute);
+        self.board.rest(self.application().compute);
         slot.begin.store(self.now(), Relaxed);
         self.go_through(step, file, buffer, wrong)?;
         if step.task == Task::Write && self.plan.fsync {
@@ -165,7 +165,7 @@ impl Worker<'_> {
                 wrong.count(content.check(buffer, place), step);
             }
             if !one.think.is_zero() {
-                std::thread::sleep(one.think);
+                self.board.rest(one.think);
             }
         }
         Ok(())
