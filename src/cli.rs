@@ -1,6 +1,7 @@
 //! What can be typed: the arguments of every subcommand, no logic.
 
 mod background;
+mod bench;
 mod demo;
 mod helper;
 mod mount;
@@ -45,6 +46,9 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd mount --record=/tmp/trace /data /mnt\n  \
         iofwd replay /tmp/trace")]
     Replay(ReplayArguments),
+    /// Put the load of parallel applications on a directory, measure and compare
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(Box<bench::BenchArguments>),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -156,6 +160,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

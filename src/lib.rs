@@ -5,12 +5,14 @@
 //! * [`backend`]: where the data lie
 //! * [`mounts`]: the system's table of mounts
 //! * [`trace`]: recordings of a scheduler
+//! * [`bench`]: the literature's load, and what it shows
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
 
 pub mod agent;
 pub mod backend;
+pub mod bench;
 pub mod cli;
 pub mod mounts;
 pub mod trace;
