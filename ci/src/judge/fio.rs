@@ -28,6 +28,7 @@ fn verify(block: &str, size: &str, direct: &str) -> Step {
         "--verify=crc32c",
         "--verify_fatal=1",
         "--do_verify=1",
+        "--verify_state_save=0",
         "--numjobs=8",
         "--ioengine=psync",
         "--randseed=1",
