@@ -6,6 +6,7 @@
 
 mod callers;
 pub mod control;
+mod deeds;
 pub mod engine;
 mod files;
 mod latch;
@@ -16,7 +17,7 @@ mod store;
 use std::path::Path;
 use std::sync::Arc;
 
-use iofwd_mount::{Cache, Caller, Errno};
+use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
 
@@ -36,13 +37,11 @@ pub struct Agent {
     locks: Arc<Locks>,
     engine: Engine,
     callers: Callers,
-    /// The kernel caches pages of files that are open for writing only, and reads them back.
-    readable: bool,
 }
 
 impl Agent {
     /// Export a directory.
-    pub fn new(path: &Path, cache: Cache, settings: &EngineSettings) -> Result<Agent, Errno> {
+    pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
         let nodes = Nodes::new(Arc::clone(tree.root()));
         Ok(Agent {
@@ -53,7 +52,6 @@ impl Agent {
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
             callers: Callers::default(),
-            readable: cache == Cache::Exclusive,
         })
     }
 

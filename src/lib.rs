@@ -3,8 +3,10 @@
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`backend`]: where the data lie
+//! * [`control`], [`report`]: asking a mount what it has done, and the answer
 //! * [`mounts`]: the system's table of mounts
 //! * [`trace`]: recordings of a scheduler
+//! * [`wire`]: what clients and agents say to each other
 //! * [`bench`]: the literature's load, and what it shows
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
@@ -14,5 +16,8 @@ pub mod agent;
 pub mod backend;
 pub mod bench;
 pub mod cli;
+pub mod control;
 pub mod mounts;
+pub mod report;
 pub mod trace;
+pub mod wire;

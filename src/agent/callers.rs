@@ -1,11 +1,14 @@
 //! Who the callers are: their supplementary groups, which the kernel does not send along.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 
 use iofwd_mount::Caller;
+use iofwd_mount::caller::Introduction;
+use iofwd_scheduler::request::JobId;
 
 use crate::backend::posix::Identity;
 
@@ -14,11 +17,44 @@ use crate::backend::posix::Identity;
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     known: DashMap<(u32, u32, u32), (Instant, Identity)>,
+    guests: DashMap<Introduction, Guest>,
+    next: AtomicU64,
+}
+
+/// A caller from another node: who it is there was told by its client.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    pub(crate) identity: Identity,
+    pub(crate) job: JobId,
 }
 
 impl Callers {
+    /// Somebody who may be named as a caller from now on.
+    pub(super) fn introduce(&self, guest: Guest) -> Introduction {
+        let introduction = Introduction(self.next.fetch_add(1, Ordering::Relaxed));
+        self.guests.insert(introduction, guest);
+        introduction
+    }
+
+    /// Nobody will be named so any more.
+    pub(super) fn dismiss(&self, introduction: Introduction) {
+        self.guests.remove(&introduction);
+    }
+
+    /// The job that a caller belongs to.
+    pub(super) fn job(&self, caller: &Caller) -> JobId {
+        match caller.introduced.and_then(|introduction| self.guests.get(&introduction)) {
+            Some(guest) => guest.job,
+            None => JobId(u64::from(caller.uid)),
+        }
+    }
+
     /// The identity of a caller.
     pub(super) fn identity(&self, caller: &Caller) -> Identity {
+        if let Some(introduction) = caller.introduced {
+            let guest = self.guests.get(&introduction).map(|guest| guest.identity.clone());
+            return guest.unwrap_or_else(|| Identity::new(NOBODY, NOBODY, no_groups()));
+        }
         // The super-user passes every check that groups could decide.
         if caller.uid == 0 {
             return Identity::new(0, caller.gid, no_groups());
@@ -59,6 +95,8 @@ fn no_groups() -> Arc<[u32]> {
     NONE.with(Arc::clone)
 }
 
+/// Who a caller is that was not introduced after all.
+const NOBODY: u32 = 65_534;
 /// How long the groups of a process are taken for granted.
 const TRUSTED: Duration = Duration::from_secs(1);
 /// More callers than these are not remembered.

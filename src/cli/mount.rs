@@ -50,7 +50,7 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let mountpoint = &plan.options.mountpoint;
     let signals = signals::block();
     posix::raise_limit();
-    let agent = Agent::new(&plan.source, plan.options.cache, &plan.settings)
+    let agent = Agent::new(&plan.source, &plan.settings)
         .map_err(|errno| format!("cannot export {}: {errno}", plan.source.display()))?;
     let agent = Arc::new(agent);
     let session = Session::mount(Arc::clone(&agent) as Arc<_>, &plan.options)

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::agent::control;
-use crate::agent::engine::Report;
+use crate::control;
 use crate::mounts;
+use crate::report::Report;
 
 use super::{Failure, StatusArguments, say};
 

@@ -197,7 +197,10 @@ mod tests {
 
     fn read_in_parts(results: Vec<Result<&[u8], Errno>>) -> Result<Vec<u8>, Errno> {
         let (sender, receiver) = mpsc::channel();
-        let reply = DataReply::call(move |result| sender.send(result).unwrap());
+        let reply = DataReply::call(move |result| {
+            let joined = result.map(|parts| parts.iter().flat_map(|part| part.to_vec()).collect());
+            sender.send(joined).unwrap();
+        });
         let whole = Whole::new(WholeAnswer::Read(reply), results.len());
         // The last part first: parts end in any order.
         for (index, result) in results.into_iter().enumerate().rev() {
