@@ -7,6 +7,7 @@
 //! * [`mounts`]: the system's table of mounts
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
+//! * [`link`]: connections that carry it
 //! * [`bench`]: the literature's load, and what it shows
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
@@ -17,6 +18,7 @@ pub mod backend;
 pub mod bench;
 pub mod cli;
 pub mod control;
+pub mod link;
 pub mod mounts;
 pub mod report;
 pub mod trace;

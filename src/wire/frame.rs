@@ -9,6 +9,8 @@ pub const PREFIX: usize = 12;
 pub const HEAD_MOST: usize = 8 << 10;
 /// No payload is longer: the largest write of a kernel, and a little for what goes with it.
 pub const PAYLOAD_MOST: usize = (4 << 20) + (64 << 10);
+/// A bit of the last number.
+const IN_ORDER: u32 = 1 << 31;
 /// What a request costs beside its bytes, when requests under way are counted in bytes.
 pub const OVERHEAD: usize = 1 << 10;
 
@@ -21,6 +23,8 @@ pub struct Prefix {
     pub payload: usize,
     /// The most bytes that the payload of the answer may have.
     pub room: usize,
+    /// It changes what later frames mean: none of them may overtake it.
+    pub in_order: bool,
 }
 
 /// A frame that nobody who keeps to the protocol sends.
@@ -41,7 +45,8 @@ impl Prefix {
         let mut bytes = [0; PREFIX];
         bytes[..4].copy_from_slice(&(self.head as u32).to_le_bytes());
         bytes[4..8].copy_from_slice(&(self.payload as u32).to_le_bytes());
-        bytes[8..].copy_from_slice(&(self.room as u32).to_le_bytes());
+        let order = if self.in_order { IN_ORDER } else { 0 };
+        bytes[8..].copy_from_slice(&(self.room as u32 | order).to_le_bytes());
         bytes
     }
 
@@ -50,14 +55,15 @@ impl Prefix {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
         let head = u32::from_le_bytes([a, b, c, d]) as usize;
         let payload = u32::from_le_bytes([e, f, g, h]) as usize;
-        let room = u32::from_le_bytes([i, j, k, l]) as usize;
+        let last = u32::from_le_bytes([i, j, k, l]);
+        let (room, in_order) = ((last & !IN_ORDER) as usize, last & IN_ORDER != 0);
         if head == 0 || head > HEAD_MOST {
             return Err(Malformed("a frame's head is empty or longer than allowed"));
         }
         if payload > PAYLOAD_MOST || room > PAYLOAD_MOST {
             return Err(Malformed("a frame's payload, or its answer's, is longer than allowed"));
         }
-        Ok(Prefix { head, payload, room })
+        Ok(Prefix { head, payload, room, in_order })
     }
 
     /// What a request of this size costs while it is under way.
@@ -68,10 +74,19 @@ impl Prefix {
 
 /// Prefix and head of a frame; the payload of `payload` bytes follows them.
 pub fn encode(head: &impl Serialize, payload: usize, room: usize) -> Vec<u8> {
+    encode_as(head, Prefix { payload, room, ..Prefix::default() })
+}
+
+/// Prefix and head of a frame that no later one may overtake.
+pub fn encode_in_order(head: &impl Serialize, payload: usize) -> Vec<u8> {
+    encode_as(head, Prefix { payload, in_order: true, ..Prefix::default() })
+}
+
+fn encode_as(head: &impl Serialize, prefix: Prefix) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(96);
     bytes.resize(PREFIX, 0);
     let mut bytes = postcard::to_extend(head, bytes).unwrap_or_default();
-    let prefix = Prefix { head: bytes.len().saturating_sub(PREFIX), payload, room };
+    let prefix = Prefix { head: bytes.len().saturating_sub(PREFIX), ..prefix };
     if let Some(start) = bytes.first_chunk_mut::<PREFIX>() {
         *start = prefix.to_bytes();
     }
@@ -93,13 +108,14 @@ mod tests {
 
     #[test]
     fn a_prefix_survives_the_wire() {
-        let prefix = Prefix { head: 7, payload: 1 << 20, room: 4096 };
+        let prefix = Prefix { head: 7, payload: 1 << 20, room: 4096, in_order: true };
         assert_eq!(Prefix::from_bytes(&prefix.to_bytes()), Ok(prefix));
     }
 
     #[test]
     fn lengths_beyond_their_bounds_are_refused() {
-        let fits = Prefix { head: HEAD_MOST, payload: PAYLOAD_MOST, room: PAYLOAD_MOST };
+        let (payload, room) = (PAYLOAD_MOST, PAYLOAD_MOST);
+        let fits = Prefix { head: HEAD_MOST, payload, room, in_order: false };
         assert!(Prefix::from_bytes(&fits.to_bytes()).is_ok());
         for wrong in [
             Prefix { head: 0, ..fits },
