@@ -12,6 +12,7 @@ mod files;
 mod latch;
 mod locks;
 mod nodes;
+pub mod session;
 mod store;
 
 use std::path::Path;
@@ -55,6 +56,11 @@ impl Agent {
         })
     }
 
+    /// A client is gone: nothing of what it locked is, and it waits for nothing.
+    fn release_locks(&self, client: u64) {
+        self.locks.release_client(client);
+    }
+
     /// From now on this thread acts as the caller.
     fn act_as(&self, caller: &Caller) {
         if Identity::can_be_assumed() {
@@ -63,8 +69,13 @@ impl Agent {
     }
 
     /// Wait for everything under way, and make everything written durable.
-    pub fn flush(&self) -> Result<(), Errno> {
+    pub fn settle(&self) -> Result<(), Errno> {
         self.engine.drain();
+        self.make_durable()
+    }
+
+    /// Make everything durable that was written by now.
+    pub fn make_durable(&self) -> Result<(), Errno> {
         Identity::assume_agent();
         self.tree.sync(&self.nodes.elsewhere(self.tree.root().key()))
     }

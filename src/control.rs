@@ -49,7 +49,7 @@ fn ask(mountpoint: &Path, command: u32) -> io::Result<Report> {
 }
 
 /// Bytes of an answer: the most that the number of a command can say is 16,383.
-const ANSWER: usize = 8192;
+pub(crate) const ANSWER: usize = 8192;
 /// Reads `ANSWER` bytes; a letter of our own, and a number.
 const fn command(number: u32) -> u32 {
     (2 << 30) | ((ANSWER as u32) << 16) | (0xf7 << 8) | number

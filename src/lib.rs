@@ -2,8 +2,10 @@
 //!
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
+//! * [`client`]: the other side of a mount whose agent is elsewhere
 //! * [`backend`]: where the data lie
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
+//! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
@@ -16,10 +18,13 @@
 pub mod agent;
 pub mod backend;
 pub mod bench;
+pub mod budget;
 pub mod cli;
+pub mod client;
 pub mod control;
 pub mod link;
 pub mod mounts;
+pub mod process;
 pub mod report;
 pub mod trace;
 pub mod wire;

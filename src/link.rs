@@ -11,6 +11,7 @@
 //! the sender.
 
 mod buffer;
+pub mod exchange;
 mod inbox;
 mod memory;
 mod outbox;

@@ -14,6 +14,15 @@ impl Report {
         self.lines.push((name.into(), value.to_string()));
     }
 
+    /// Add what another report has, but for names that are there already.
+    pub fn extend(&mut self, other: &Report) {
+        for (name, value) in other.iter() {
+            if self.get(name).is_none() {
+                self.add(name, value);
+            }
+        }
+    }
+
     /// A value by its name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.lines.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())

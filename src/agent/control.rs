@@ -18,7 +18,7 @@ impl Agent {
     ) -> Option<Result<Controlled, Errno>> {
         match command {
             STATUS => Some(text(&self.report().to_text(), room)),
-            FLUSH => Some(self.flush().and_then(|()| text(&self.report().to_text(), room))),
+            FLUSH => Some(self.settle().and_then(|()| text(&self.report().to_text(), room))),
             _ => None,
         }
     }

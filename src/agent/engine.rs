@@ -4,7 +4,6 @@
 //! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
 //! does it, together with its neighbours.
 
-mod budget;
 mod call;
 mod clock;
 mod cost;
@@ -29,11 +28,11 @@ use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::Time;
 
 use crate::backend::posix::Identity;
+use crate::budget::Budget;
 use crate::report::Report;
 
 use super::files::OpenFile;
 
-use budget::Budget;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;

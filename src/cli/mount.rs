@@ -66,7 +66,7 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
 }
 
 fn finish(agent: &Agent) -> Result<ExitCode, Failure> {
-    agent.flush().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
+    agent.settle().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
     let report = agent.report();
     tracing::info!(
         reads = report.get("reads"),

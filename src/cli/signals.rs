@@ -42,7 +42,7 @@ fn leave(mountpoint: &std::path::Path, agent: &Agent) {
             if let Err(error) = mounts::detach(mountpoint) {
                 tracing::error!(%error, "cannot detach the mountpoint");
             }
-            std::process::exit(match agent.flush() {
+            std::process::exit(match agent.settle() {
                 Ok(()) => 0,
                 Err(errno) => {
                     tracing::error!(error = %errno, "not everything could be made durable");

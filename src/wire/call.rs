@@ -208,6 +208,10 @@ pub enum Call<'a> {
         command: u32,
         room: u32,
     },
+    /// One of our own control operations: answered with a text.
+    Control {
+        command: u32,
+    },
 }
 
 /// A request for a lock; its owner is one of this client's.

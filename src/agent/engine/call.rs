@@ -10,8 +10,7 @@ use iofwd_mount::{DataReply, Errno, Reply};
 use crate::agent::files::OpenFile;
 use crate::agent::nodes::Node;
 use crate::backend::posix::Identity;
-
-use super::budget::Share;
+use crate::budget::Share;
 
 /// A request that waits for its turn.
 #[derive(Debug)]

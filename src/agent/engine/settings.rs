@@ -15,9 +15,9 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use crate::budget::Budget;
 use crate::trace::{Header, Recorder};
 
-use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
 use super::recorded::Recorded;
