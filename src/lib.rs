@@ -4,6 +4,8 @@
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`backend`]: where the data lie
 //! * [`mounts`]: the system's table of mounts
+//! * [`settings`]: the agent's settings file
+//! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
 //!
@@ -15,4 +17,6 @@ pub mod backend;
 pub mod bench;
 pub mod cli;
 pub mod mounts;
+pub mod quantity;
+pub mod settings;
 pub mod trace;
