@@ -5,6 +5,7 @@
 //! * [`backend`]: where the data lie
 //! * [`mounts`]: the system's table of mounts
 //! * [`settings`]: the agent's settings file
+//! * [`key`]: the key that an agent and its clients share
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
@@ -16,6 +17,7 @@ pub mod agent;
 pub mod backend;
 pub mod bench;
 pub mod cli;
+pub mod key;
 pub mod mounts;
 pub mod quantity;
 pub mod settings;

@@ -48,9 +48,9 @@ impl<'t> Reader<'t> {
         let mut section = Section { reader: self, name, index: 0, table: None, line: None };
         if let Some((_, value)) = find(top, name) {
             section.line = Some(self.line_of(value));
-            match value.get_ref() {
-                DeValue::Table(table) => section.table = Some(table),
-                _ => self.refuse(section.line, name, format!("it is a section: write [{name}]")),
+            section.table = value.get_ref().as_table();
+            if section.table.is_none() {
+                self.refuse(section.line, name, format!("it is a section: write [{name}]"));
             }
         }
         section
@@ -59,23 +59,17 @@ impl<'t> Reader<'t> {
     /// A section that may be there several times.
     pub(super) fn several(&'t self, top: &'t DeTable<'t>, name: &'static str) -> Vec<Section<'t>> {
         let Some((_, value)) = find(top, name) else { return Vec::new() };
-        let wrong = |line| {
-            let what = format!("there may be several: write [[{name}]] above the fields of each");
-            self.refuse(Some(line), name, what);
-        };
-        let DeValue::Array(entries) = value.get_ref() else {
-            wrong(self.line_of(value));
-            return Vec::new();
-        };
+        let entries = value.get_ref().as_array().map_or(&[][..], |entries| &entries[..]);
         let mut sections = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let line = Some(self.line_of(entry));
-            match entry.get_ref() {
-                DeValue::Table(table) => {
-                    sections.push(Section { reader: self, name, index, table: Some(table), line });
-                }
-                _ => wrong(self.line_of(entry)),
+            if let Some(table) = entry.get_ref().as_table() {
+                sections.push(Section { reader: self, name, index, table: Some(table), line });
             }
+        }
+        if sections.is_empty() || sections.len() < entries.len() {
+            let what = format!("there may be several: write [[{name}]] above the fields of each");
+            self.refuse(Some(self.line_of(value)), name, what);
         }
         sections
     }
@@ -179,26 +173,16 @@ impl Section<'_> {
         let field = self.field(name);
         let (_, value) = find(self.table?, name)?;
         let origin = Origin::Line(self.reader.line_of(value));
-        let texts = match value.get_ref() {
-            DeValue::Array(entries) => entries.iter().map(|entry| match entry.get_ref() {
-                DeValue::String(text) => Some(text.to_string()),
-                _ => None,
-            }),
-            _ => return self.no_list(field, &origin),
-        };
-        match texts.collect::<Option<Vec<String>>>() {
-            None => self.no_list(field, &origin),
-            list => {
-                self.remember(field, origin);
-                list
-            }
+        let entries = value.get_ref().as_array();
+        let texts = entries.and_then(|entries| {
+            entries.iter().map(|entry| entry.get_ref().as_str().map(String::from)).collect()
+        });
+        if texts.is_none() {
+            let what = "it is a list of texts: write [\"one\", \"another\"]".into();
+            self.refuse_value(field, &origin, what);
         }
-    }
-
-    fn no_list(&self, field: &Field, origin: &Origin) -> Option<Vec<String>> {
-        let what = "it is a list of texts: write [\"one\", \"another\"]".into();
-        self.refuse_value(field, origin, what);
-        None
+        self.remember(field, origin);
+        texts
     }
 
     /// Refuse what stands in a field, or that nothing does.
