@@ -6,6 +6,7 @@
 //! * [`mounts`]: the system's table of mounts
 //! * [`settings`]: the agent's settings file
 //! * [`key`]: the key that an agent and its clients share
+//! * [`handshake`]: how both prove that they have it
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
@@ -17,6 +18,7 @@ pub mod agent;
 pub mod backend;
 pub mod bench;
 pub mod cli;
+pub mod handshake;
 pub mod key;
 pub mod mounts;
 pub mod quantity;
