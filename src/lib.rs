@@ -7,6 +7,7 @@
 //! * [`settings`]: the agent's settings file
 //! * [`key`]: the key that an agent and its clients share
 //! * [`handshake`]: how both prove that they have it
+//! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
@@ -21,6 +22,7 @@ pub mod cli;
 pub mod handshake;
 pub mod key;
 pub mod mounts;
+pub mod penalty;
 pub mod quantity;
 pub mod settings;
 pub mod trace;
