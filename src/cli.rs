@@ -5,7 +5,6 @@ mod bench;
 mod demo;
 mod helper;
 mod mount;
-mod quantity;
 mod replay;
 mod signals;
 mod status;
@@ -20,6 +19,8 @@ use clap::{Args, Parser, Subcommand};
 
 use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
+
+use crate::quantity;
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]

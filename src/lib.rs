@@ -7,6 +7,11 @@
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
+//! * [`settings`]: the agent's settings file
+//! * [`key`]: the key that an agent and its clients share
+//! * [`handshake`]: how both prove that they have it
+//! * [`penalty`]: whoever shows a wrong key again and again has to wait
+//! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
 //! * [`link`]: connections that carry it
@@ -22,9 +27,14 @@ pub mod budget;
 pub mod cli;
 pub mod client;
 pub mod control;
+pub mod handshake;
+pub mod key;
 pub mod link;
 pub mod mounts;
+pub mod penalty;
 pub mod process;
+pub mod quantity;
 pub mod report;
+pub mod settings;
 pub mod trace;
 pub mod wire;
