@@ -5,13 +5,17 @@
 //! needs nothing in between, and anything else that speaks that trait can sit in front of it.
 
 mod callers;
-pub mod control;
+mod change;
+mod control;
 mod deeds;
 pub mod engine;
+mod export;
 mod files;
 mod latch;
+pub mod listener;
 mod locks;
 mod nodes;
+pub mod service;
 pub mod session;
 mod store;
 
@@ -54,6 +58,11 @@ impl Agent {
             engine: Engine::start(settings)?,
             callers: Callers::default(),
         })
+    }
+
+    /// How many callers wait for a lock.
+    fn waiting_for_locks(&self) -> usize {
+        self.locks.len_waiting()
     }
 
     /// A client is gone: nothing of what it locked is, and it waits for nothing.

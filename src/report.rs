@@ -9,6 +9,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// One named number.
+    pub fn of(name: &str, value: impl ToString) -> Report {
+        Report { lines: vec![(name.into(), value.to_string())] }
+    }
+
     /// Add a number.
     pub fn add(&mut self, name: &str, value: impl ToString) {
         self.lines.push((name.into(), value.to_string()));

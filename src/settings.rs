@@ -118,6 +118,21 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Fields that another file sets otherwise, and that a running agent cannot change.
+    pub fn differences_that_need_a_restart(&self, other: &Settings) -> Vec<&'static str> {
+        let (mine, theirs) = (&self.scheduler, &other.scheduler);
+        let differences = [
+            ("listen", self.listen != other.listen),
+            ("key_file", self.key_file != other.key_file),
+            ("tls", self.tls != other.tls),
+            ("export", self.exports != other.exports),
+            ("limits", self.limits != other.limits),
+            ("scheduler.servers", mine.servers != theirs.servers),
+            ("scheduler.stripe", mine.stripe != theirs.stripe),
+        ];
+        differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
     /// A complete settings file with every field explained.
     pub const fn example() -> &'static str {
         include_str!("settings/example.toml")

@@ -1,4 +1,4 @@
-//! What the agent answers to control operations on its root directory.
+//! What the agent answers to control operations on its root directory, and to those who ask it in words.
 
 use iofwd_mount::Errno;
 use iofwd_mount::store::Controlled;
@@ -7,6 +7,7 @@ use crate::control::{FLUSH, STATUS, text};
 use crate::report::Report;
 
 use super::Agent;
+use super::service::{Peer, Service};
 
 impl Agent {
     /// Answer a control operation of ours; `None` if it is none.
@@ -37,5 +38,18 @@ impl Agent {
             report.add(name, value);
         }
         report
+    }
+}
+
+/// Do what somebody tells the agent to, if they may: the answer, or why not.
+pub(super) fn obey(service: &Service, peer: &Peer, words: &[String]) -> Result<String, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["status"] => Ok(service.report().to_text()),
+        ["set", changes @ ..] if peer.is_master() => service.change(changes),
+        ["set", ..] => {
+            Err("only root, or the user who runs it, may change it, through its unix socket".into())
+        }
+        _ => Err(format!("it does not know what '{}' means", words.join(" "))),
     }
 }

@@ -12,6 +12,7 @@ mod report;
 mod settings;
 mod timer;
 mod transfer;
+mod tuning;
 mod workers;
 
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ use recorded::Recorded;
 use workers::{Task, Workers};
 
 pub use settings::EngineSettings;
+pub use tuning::Tuning;
 
 /// The engine of one agent.
 #[derive(Debug)]

@@ -122,6 +122,11 @@ impl Locks {
         self.released();
     }
 
+    /// How many wait.
+    pub(super) fn len_waiting(&self) -> usize {
+        self.waiting().queue.len()
+    }
+
     /// An open file is gone, and with it a `flock` that it may have held.
     pub(super) fn released(&self) {
         let mut waiting = self.waiting();

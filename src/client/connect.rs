@@ -10,10 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::budget::Budget;
+use crate::handshake::{Challenge, ClientHandshake, NONCE};
+use crate::key::Key;
 use crate::link::Hub;
-use crate::link::exchange::{hear, tell};
-use crate::wire::greeting::{Bytes32, Enter, Hello, MAGIC, Purpose, Reception, Welcome};
-use crate::wire::{VERSIONS, agree};
+use crate::link::exchange::{agreement, hear, tell};
+use crate::wire::agree;
+use crate::wire::greeting::{Enter, Hello, Purpose, Reception, Welcome};
 
 use super::callers::Callers;
 use super::connection::{Connection, Receiver};
@@ -27,6 +29,8 @@ pub struct How {
     pub source: Source,
     /// Who it is, in words for the agent's user.
     pub client: String,
+    /// The key that the agent must have too; without one only an agent without one is spoken to.
+    pub key: Option<Key>,
     /// So many connections.
     pub connections: usize,
     /// How long reaching the agent may take.
@@ -95,12 +99,13 @@ impl Client {
 /// Tell an agent something, in words, and get its answer.
 pub fn control(
     agent: &Address,
+    key: Option<&Key>,
     words: Vec<String>,
     patience: Duration,
 ) -> Result<String, ConnectError> {
     let purpose = Purpose::Control { words };
     let told = runtime()?.block_on(async {
-        let (reception, _) = enter(agent, &purpose, patience).await?;
+        let (reception, _) = enter(agent, key, &purpose, patience).await?;
         Ok::<_, ConnectError>(reception)
     })?;
     match told {
@@ -122,21 +127,22 @@ async fn gather(how: &How) -> Result<(Welcome, Vec<OwnedFd>), ConnectError> {
         subtree: how.source.subtree.clone().into_bytes(),
         client: how.client.clone(),
     };
-    let (welcome, first) = welcomed(agent, &purpose, how.patience).await?;
+    let (welcome, first) = welcomed(agent, how.key.as_ref(), &purpose, how.patience).await?;
     let mut sockets = vec![first];
     let join = Purpose::Join { session: welcome.session, token: welcome.token };
     for _ in 1..how.connections {
-        sockets.push(welcomed(agent, &join, how.patience).await?.1);
+        sockets.push(welcomed(agent, how.key.as_ref(), &join, how.patience).await?.1);
     }
     Ok((welcome, sockets))
 }
 
 async fn welcomed(
     agent: &Address,
+    key: Option<&Key>,
     purpose: &Purpose,
     patience: Duration,
 ) -> Result<(Welcome, OwnedFd), ConnectError> {
-    match enter(agent, purpose, patience).await? {
+    match enter(agent, key, purpose, patience).await? {
         (Reception::Welcome(welcome), socket) => Ok((welcome, socket)),
         _ => Err(ConnectError::NoAgent(agent.clone(), unexpected())),
     }
@@ -145,6 +151,7 @@ async fn welcomed(
 /// Reach the agent, and be let in.
 async fn enter(
     agent: &Address,
+    key: Option<&Key>,
     purpose: &Purpose,
     patience: Duration,
 ) -> Result<(Reception, OwnedFd), ConnectError> {
@@ -152,8 +159,9 @@ async fn enter(
     let reached = tokio::time::timeout(patience, reach(agent)).await.unwrap_or(Err(late()));
     let mut stream = reached.map_err(|error| ConnectError::Unreachable(agent.clone(), error))?;
     let greeted = match &mut stream {
-        Stream::Tcp(stream) => tokio::time::timeout(patience, greet(stream, purpose)).await,
-        Stream::Unix(stream) => tokio::time::timeout(patience, greet(stream, purpose)).await,
+        Stream::Tcp(stream) => tokio::time::timeout(patience, greet(stream, key, purpose)).await,
+        // Whoever owns the socket is known: no key is needed.
+        Stream::Unix(stream) => tokio::time::timeout(patience, greet(stream, None, purpose)).await,
     };
     let reception = greeted
         .unwrap_or(Err(late()))
@@ -189,12 +197,17 @@ async fn reach(agent: &Address) -> io::Result<Stream> {
     })
 }
 
-/// The greeting, up to the agent's last word.
+/// The greeting, up to the agent's last word. An agent that is not local must have our key.
 async fn greet(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    key: Option<&Key>,
     purpose: &Purpose,
 ) -> io::Result<Reception> {
-    let hello = Hello { magic: MAGIC, versions: VERSIONS.to_vec(), nonce: nonce()? };
+    let (handshake, nonce) = match key.map(ClientHandshake::start) {
+        Some((handshake, hello)) => (Some(handshake), hello.nonce),
+        None => (None, [0; NONCE]),
+    };
+    let hello = Hello::new(purpose, nonce);
     tell(stream, &hello).await?;
     let offer = match hear(stream).await? {
         Reception::Offer(offer) => offer,
@@ -204,14 +217,19 @@ async fn greet(
     if agree(&[offer.version]).is_none() {
         return Err(unexpected());
     }
-    tell(stream, &Enter { purpose: purpose.clone(), proof: None }).await?;
+    let proof = match (handshake, offer.proof) {
+        (None, None) => None,
+        (None, Some(_)) => return Ok(Reception::Refused(NEEDS_KEY.into())),
+        (Some(_), None) => return Err(io::Error::other("it did not prove that it has our key")),
+        (Some(handshake), Some(proof)) => {
+            let challenge = Challenge { nonce: offer.nonce, proof };
+            let agreed = agreement(&hello, offer.version);
+            let proof = handshake.finish(&challenge, agreed.bytes()).map_err(io::Error::other)?;
+            Some(proof.proof)
+        }
+    };
+    tell(stream, &Enter { proof }).await?;
     hear(stream).await
-}
-
-fn nonce() -> io::Result<Bytes32> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes)
 }
 
 fn unexpected() -> io::Error {
@@ -222,3 +240,4 @@ fn unexpected() -> io::Error {
 const THREADS: usize = 16;
 /// Bytes of writes that may wait for room at the agent; whoever brings more waits itself.
 const WAITING_BYTES: usize = 256 << 20;
+const NEEDS_KEY: &str = "it has a key, and wants it proven: give --key-file";

@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use crate::handshake::Transcript;
 use crate::wire::frame::{self, Malformed, PREFIX, Prefix};
+use crate::wire::greeting::Hello;
 
 /// Send one message.
 pub async fn tell(
@@ -28,6 +30,11 @@ pub async fn hear<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin)) ->
     let mut head = vec![0; prefix.head];
     stream.read_exact(&mut head).await?;
     frame::decode(&head).map_err(invalid)
+}
+
+/// What both sides have agreed on, for their proofs.
+pub fn agreement(hello: &Hello, version: u16) -> Transcript {
+    Transcript::new().offered(&hello.versions).chosen(version).other(&hello.purpose)
 }
 
 fn invalid(malformed: Malformed) -> io::Error {

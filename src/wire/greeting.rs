@@ -1,13 +1,14 @@
 //! How a connection begins.
 //!
-//! The client says [`Hello`] with the versions it speaks; the agent answers with an [`Offer`] that
-//! proves that it knows the key, or refuses in words. The client says what it wants, with its own
-//! proof, and is welcome, or not. The first message never changes its form, so that every version
-//! can at least refuse every other one clearly.
+//! The client says [`Hello`]: the versions it speaks, and what it wants. The agent answers with an
+//! [`Offer`] that proves that it has the key, or refuses in words. The client answers with its own
+//! proof ([`Enter`]), and is welcome, or not. The form of the first message never changes, so that
+//! every version can at least refuse every other one clearly.
 
 use serde::{Deserialize, Serialize};
 
-use super::frame::{HEAD_MOST, Malformed};
+use super::VERSIONS;
+use super::frame::{Malformed, decode};
 
 /// The first bytes of a connection.
 pub const MAGIC: [u8; 6] = *b"iofwd\n";
@@ -24,9 +25,12 @@ pub struct Hello {
     pub versions: Vec<u16>,
     /// Used once.
     pub nonce: Bytes32,
+    /// A [`Purpose`], in the form of the first of the versions.
+    #[serde(with = "serde_bytes")]
+    pub purpose: Vec<u8>,
 }
 
-/// The agent's answer to a [`Hello`], and to an [`Enter`] that it does not grant.
+/// The agent's answers to a [`Hello`] and to an [`Enter`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reception {
     /// Go on.
@@ -50,12 +54,10 @@ pub struct Offer {
     pub proof: Option<Bytes32>,
 }
 
-/// The client's second message: what it wants.
+/// The client's second message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enter {
-    /// What it wants.
-    pub purpose: Purpose,
-    /// That the client knows the key.
+    /// That the client has the key, if the agent has one.
     pub proof: Option<Bytes32>,
 }
 
@@ -102,6 +104,17 @@ pub struct Welcome {
 const VERSIONS_MOST: usize = 64;
 
 impl Hello {
+    /// The first message of a client that wants this.
+    pub fn new(purpose: &Purpose, nonce: Bytes32) -> Hello {
+        let purpose = postcard::to_stdvec(purpose).unwrap_or_default();
+        Hello { magic: MAGIC, versions: VERSIONS.to_vec(), nonce, purpose }
+    }
+
+    /// What the client wants.
+    pub fn purpose(&self) -> Result<Purpose, Malformed> {
+        decode(&self.purpose)
+    }
+
     /// Whether it can be one.
     pub fn check(&self) -> Result<(), Malformed> {
         if self.magic != MAGIC || self.versions.len() > VERSIONS_MOST {
@@ -109,10 +122,4 @@ impl Hello {
         }
         Ok(())
     }
-}
-
-/// What both sides have said before the client's proof, as the proofs cover it.
-pub fn transcript(hello: &Hello, version: u16, purpose: Option<&Purpose>) -> Vec<u8> {
-    let bytes = Vec::with_capacity(HEAD_MOST.min(256));
-    postcard::to_extend(&(hello, version, purpose), bytes).unwrap_or_default()
 }

@@ -163,10 +163,12 @@ impl Exchange<'_> {
                 let room = to.as_ref().map_or(0, |to| to.room);
                 let (node, handle) = (session.node(at.node)?, session.handle(at.handle)?);
                 let size = at.size.min(room as u32);
+                check_range(at.offset, u64::from(size))?;
                 agent.read(caller, ReadAt { node, handle, size, ..at }, taken(to)?.data());
             }
             Call::Write(at) => {
                 let (node, handle) = (session.node(at.node)?, session.handle(at.handle)?);
+                check_range(at.offset, self.payload.len() as u64)?;
                 let reply = taken(to)?.reply(|_, count| Value::Written(count));
                 agent.write(caller, WriteAt { node, handle, ..at }, self.payload, reply);
             }
@@ -296,6 +298,12 @@ fn controlled(to: Responder) -> Reply<Controlled> {
         }
         Err(errno) => to.send(Err(errno)),
     })
+}
+
+/// Offsets are signed in the end, as kernels have them.
+fn check_range(offset: u64, length: u64) -> Result<(), Errno> {
+    let end = offset.checked_add(length).filter(|end| *end <= i64::MAX as u64);
+    end.map(drop).ok_or(Errno::EINVAL)
 }
 
 /// A name within a directory; not a way out of it.
