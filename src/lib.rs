@@ -8,6 +8,7 @@
 //! * [`key`]: the key that an agent and its clients share
 //! * [`handshake`]: how both prove that they have it
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
+//! * [`tls`]: TLS for TCP connections
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
@@ -25,4 +26,5 @@ pub mod mounts;
 pub mod penalty;
 pub mod quantity;
 pub mod settings;
+pub mod tls;
 pub mod trace;
