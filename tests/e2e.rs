@@ -5,8 +5,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod e2e {
+    mod coherence;
     mod harness;
     mod recording;
     mod reference;
     mod semantics;
+    mod sequence;
 }
