@@ -5,6 +5,7 @@ mod agent;
 mod clients;
 mod ground;
 mod mount;
+mod network;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ pub(crate) use agent::Agent;
 pub(crate) use clients::{Clients, Through};
 pub(crate) use ground::Ground;
 pub(crate) use mount::Mount;
+pub(crate) use network::Network;
 
 /// The program built with this test, or another one to be judged by it.
 pub(crate) fn program() -> PathBuf {

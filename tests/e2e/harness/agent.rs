@@ -1,9 +1,11 @@
 //! An agent for a test: its settings in a directory of its own, listening on a free port of the
 //! loopback and on a socket, ended by a signal when the test ends, which must go well.
 
-use std::fs;
+use std::fs::File;
+use std::io::Write as _;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
@@ -11,6 +13,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use super::ground::{self, Ground};
+use super::network::{Namespace, Network, agent_address};
 use super::server::{Server, was_killed};
 use super::{can_mount, program};
 
@@ -20,6 +23,7 @@ pub(crate) struct Agent {
     ground: Ground,
     port: u16,
     socket: PathBuf,
+    key: PathBuf,
     _room: TempDir,
 }
 
@@ -27,30 +31,39 @@ impl Agent {
     /// Exports an empty directory, or says why the test is skipped. Without squashing, so that
     /// root is root, as on the directory that a test compares with.
     pub(crate) fn start(more_settings: &str) -> Option<Self> {
-        can_mount().then(|| Self::over(Ground::new(), more_settings))
+        can_mount().then(|| Self::over(Ground::new(), None, more_settings))
     }
 
     /// Another agent over what this one exports.
     pub(crate) fn another(&self) -> Self {
-        Self::over(self.ground.clone(), "")
+        Self::over(self.ground.clone(), None, "")
     }
 
-    fn over(ground: Ground, more_settings: &str) -> Self {
+    /// Exports an empty directory to all clients of a network.
+    pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
+        Self::over(Ground::new(), Some(network.agent()), more_settings)
+    }
+
+    fn over(ground: Ground, place: Option<&Namespace>, more_settings: &str) -> Self {
         let room = ground::room();
-        let (port, socket) = (free_port(), room.path().join("socket"));
-        let file = room.path().join("agent.toml");
-        let listen = format!("listen = [\"127.0.0.1:{port}\", \"unix:{}\"]", socket.display());
-        let export = format!(
-            "[[export]]\nname = \"{EXPORT}\"\npath = \"{}\"\nsquash = \"none\"",
-            ground.backing().display()
-        );
-        fs::write(&file, format!("{listen}\n{export}\n{more_settings}\n"))
-            .expect("a file can be made in a new directory");
-        let mut command = Command::new(program());
+        let [socket, key, file] = ["socket", "key", "agent.toml"].map(|n| room.path().join(n));
+        let port = place.map_or_else(free_port, |_| PORT);
+        let tcp = match place {
+            None => format!("listen = [\"127.0.0.1:{port}\", {}]", unix(&socket)),
+            Some(_) => {
+                write_secret(&key, &"0123456789abcdef".repeat(4));
+                let listen = format!("listen = [\"0.0.0.0:{port}\", {}]", unix(&socket));
+                format!("{listen}\nkey_file = {key:?}")
+            }
+        };
+        let backing = ground.backing();
+        let export = format!("name = \"{EXPORT}\"\npath = {backing:?}\nsquash = \"none\"");
+        write_secret(&file, &format!("{tcp}\n[[export]]\n{export}\n{more_settings}\n"));
+        let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
         command.args(["agent", "--config"]).arg(file);
         let mut server = Server::start(&mut command, room.path().join("log"));
         server.wait_until("ready", |server| server.said().contains("ready"));
-        Self { server, ground, port, socket, _room: room }
+        Self { server, ground, port, socket, key, _room: room }
     }
 
     /// What a client mounts, by way of the loopback.
@@ -60,7 +73,17 @@ impl Agent {
 
     /// What a client mounts, by way of the socket.
     pub(crate) fn over_unix(&self) -> String {
-        format!("unix:{}", self.socket.display())
+        format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// What a client of a network mounts.
+    pub(super) fn across(&self, client: usize) -> String {
+        format!("{}:{}/{EXPORT}", agent_address(client), self.port)
+    }
+
+    /// The key that clients of a network must have.
+    pub(crate) fn key(&self) -> &Path {
+        &self.key
     }
 
     /// The directory that is exported.
@@ -92,6 +115,18 @@ impl Drop for Agent {
     }
 }
 
+fn unix(socket: &Path) -> String {
+    format!("\"unix:{}\"", socket.display())
+}
+
+/// A file that only its owner may read.
+fn write_secret(path: &Path, text: &str) {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.expect("a file can be made in a new directory");
+}
+
 /// One that nobody had a moment ago.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
@@ -99,3 +134,5 @@ fn free_port() -> u16 {
 }
 
 const EXPORT: &str = "data";
+/// In a namespace of its own no port is taken.
+const PORT: u16 = 7040;

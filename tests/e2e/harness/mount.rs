@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
 
 use super::ground::{self, Ground};
+use super::network::Network;
 use super::server::{Server, was_killed};
 use super::{Agent, can_mount, program};
 
@@ -35,6 +36,14 @@ impl Mount {
     pub(crate) fn remote(agent: &Agent, source: &str, options: &[&str]) -> Self {
         let command = Command::new(program());
         Self::by(command, OsStr::new(source), agent.ground().clone(), options)
+    }
+
+    /// A client of an agent across a network.
+    pub(crate) fn across(network: &Network, client: usize, agent: &Agent) -> Self {
+        let key = format!("--key-file={}", agent.key().display());
+        let source = agent.across(client);
+        let command = network.client(client).command();
+        Self::by(command, OsStr::new(&source), agent.ground().clone(), &[&key])
     }
 
     fn embedded(ground: Ground, options: &[&str]) -> Self {
