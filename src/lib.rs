@@ -2,9 +2,19 @@
 //!
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
+//! * [`client`]: the other side of a mount whose agent is elsewhere
 //! * [`backend`]: where the data lie
+//! * [`control`], [`report`]: asking a mount what it has done, and the answer
+//! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
+//! * [`settings`]: the agent's settings file
+//! * [`key`]: the key that an agent and its clients share
+//! * [`handshake`]: how both prove that they have it
+//! * [`penalty`]: whoever shows a wrong key again and again has to wait
+//! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
+//! * [`wire`]: what clients and agents say to each other
+//! * [`link`]: connections that carry it
 //! * [`bench`]: the literature's load, and what it shows
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
@@ -13,6 +23,18 @@
 pub mod agent;
 pub mod backend;
 pub mod bench;
+pub mod budget;
 pub mod cli;
+pub mod client;
+pub mod control;
+pub mod handshake;
+pub mod key;
+pub mod link;
 pub mod mounts;
+pub mod penalty;
+pub mod process;
+pub mod quantity;
+pub mod report;
+pub mod settings;
 pub mod trace;
+pub mod wire;

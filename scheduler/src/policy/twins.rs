@@ -191,6 +191,19 @@ impl Twins {
         }
     }
 
+    /// Remembers that a window of a server begins to be used, and that its idle time ends.
+    fn note_issue(&mut self, now: Time, room: &Room, slot: u32) {
+        let Request { server, extent, .. } = self.queues.timeline().get(slot);
+        let served = &mut self.served[server.index()];
+        if *served != Some(self.grid.begin()) {
+            *served = Some(self.grid.begin());
+            self.rates[server.index()].turn(extent.length);
+        }
+        if room.in_flight(server) == 0 {
+            self.rates[server.index()].start(now);
+        }
+    }
+
     fn has_any(&self, mut servers: Range<u32>) -> bool {
         servers.any(|server| !self.queues.timeline().list(ServerId(server)).is_empty())
     }
@@ -213,12 +226,9 @@ impl Policy for Twins {
         match self.choose(now, room) {
             Some(slot) => {
                 let server = self.queues.timeline().get(slot).server;
+                self.note_issue(now, room, slot);
                 let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
                 let limit = limit.min(room.left(server)).min(self.batch);
-                if self.served[server.index()] != Some(self.grid.begin()) {
-                    self.served[server.index()] = Some(self.grid.begin());
-                    self.rates[server.index()].turn();
-                }
                 Decision::Issue(self.queues.take(slot, limit))
             }
             None => {

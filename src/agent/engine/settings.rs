@@ -15,9 +15,9 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use crate::budget::Budget;
 use crate::trace::{Header, Recorder};
 
-use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
 use super::recorded::Recorded;
@@ -87,11 +87,16 @@ impl EngineSettings {
     }
 
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
-        policy::by_name(&self.policy, &Setup::new(self.servers)).ok_or_else(|| {
-            let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
-            format!("no policy '{}': choose one of {}", self.policy, names.join(", "))
-        })
+        policy(&self.policy, &Setup::new(self.servers))
     }
+}
+
+/// The policy of a name, or which names there are.
+pub(super) fn policy(name: &str, setup: &Setup) -> Result<Box<dyn policy::Policy>, String> {
+    policy::by_name(name, setup).ok_or_else(|| {
+        let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
+        format!("no policy '{name}': choose one of {}", names.join(", "))
+    })
 }
 
 impl Engine {

@@ -1,71 +1,167 @@
-//! How fast a server works, learnt from what comes back; integers only.
+//! How much a server does in a span of time, learnt from what comes back; integers only.
 //!
-//! A server that is given one request at a time shows its latency, not its rate. So a window that
-//! held something back and ended on time lets the next one try more, and one that ended late less.
+//! What comes back first after an idle moment shows how long the way takes; what follows shows how
+//! fast the server works once it is at it. A server that is given one batch at a time shows the
+//! first alone, and no arithmetic tells what a second would add. So it is given one more request now
+//! and then, the more seldom the more often that was too much.
 
 use crate::policy::Done;
 use crate::time::{Span, Time};
 
-/// Recent bytes and the time the server was busy with them, both fading at the same pace, so that
-/// their ratio is the rate and several completions at one instant do no harm.
-#[derive(Clone, Copy, Debug)]
+/// What one server has shown, and what is tried with it.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rate {
-    bytes: u64,
-    busy: u64,
-    last: Time,
-    /// How much more than the rate shown is tried, in eighths.
-    trust: u64,
-    /// Something queued did not fit into the current window.
-    held_back: bool,
-    /// Something came back after the end of its window.
-    late: bool,
+    /// What came back first after idle moments, and how many times that was.
+    first: Shown,
+    firsts: u64,
+    /// What came back behind it.
+    next: Shown,
+    /// The last completion, or the end of the idle moment before; none before the first such.
+    last: Option<Time>,
+    /// When the first one after the idle moment came back.
+    answered: Option<Time>,
+    window: Window,
+    trial: Trial,
 }
 
-impl Default for Rate {
-    fn default() -> Rate {
-        let (bytes, busy, last) = (0, 0, Time::ZERO);
-        Rate { bytes, busy, last, trust: TRUST_LEAST, held_back: false, late: false }
-    }
+/// Bytes and the time they took, both fading at the same pace, so that their ratio is a rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    bytes: u64,
+    busy: u64,
+}
+
+/// What is seen in one window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    /// Something queued did not fit in.
+    held_back: bool,
+    /// Something came back after its end.
+    late: bool,
+    /// Things came back one after the other.
+    followed: bool,
+}
+
+/// Attempts to put more into a window than is known to fit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    /// Bytes more in this window; 0 in most.
+    extra: u64,
+    /// Windows since the last attempt that gave a reason for another.
+    reasons: u32,
+    /// How many reasons it takes.
+    patience: u32,
 }
 
 impl Rate {
-    /// A new window of this server begins to be used: draw the lesson of the one before.
-    pub(super) fn turn(&mut self) {
-        if self.late {
-            self.trust = (self.trust - self.trust / 4).max(TRUST_LEAST);
-        } else if self.held_back {
-            self.trust = (self.trust + self.trust / 4).min(TRUST_MOST);
-        }
-        (self.late, self.held_back) = (false, false);
+    /// A new window of this server begins to be used, with a request of `length` bytes: draws the
+    /// lesson of the one before.
+    pub(super) fn turn(&mut self, length: u64) {
+        let Window { held_back, late, followed } = self.window;
+        self.trial.turn(length, held_back && !late && !followed, late);
+        self.window = Window::default();
+    }
+
+    /// The idle server is given something.
+    pub(super) fn start(&mut self, now: Time) {
+        self.firsts = fade(self.firsts);
+        self.first.fade();
+        self.next.fade();
+        (self.last, self.answered) = (Some(now), None);
     }
 
     /// Something queued does not fit into the current window.
-    pub(super) fn hold_back(&mut self) {
-        self.held_back = true;
+    pub(super) const fn hold_back(&mut self) {
+        self.window.held_back = true;
     }
 
-    /// Learns from a completion. The server was busy with it since it was issued, or since the
-    /// completion before if that came later. `end` is that of the window it was issued in. A
-    /// failure, or a read at the end of a file, says nothing about how fast bytes move.
+    /// Learns from a completion; `end` is that of the window it was issued in. A failure, or a read
+    /// at the end of a file, says nothing about how fast bytes move.
     pub(super) fn learn(&mut self, now: Time, done: &Done, end: Time) {
-        self.late |= now > end;
-        let busy = now.since(done.issued.max(self.last)).as_nanos();
-        self.last = now;
-        if done.failed || done.bytes == 0 {
-            return;
+        self.window.late |= now > end + self.way_back();
+        let Some(last) = self.last.filter(|_| !done.failed && done.bytes > 0) else { return };
+        self.last = Some(now);
+        if self.answered.is_none() {
+            self.firsts = self.firsts.saturating_add(SCALE);
         }
-        self.bytes = fade(self.bytes).saturating_add(done.bytes.saturating_mul(SCALE));
-        self.busy = fade(self.busy).saturating_add(busy.saturating_mul(SCALE));
+        // All that comes back at one instant came as one.
+        if *self.answered.get_or_insert(now) == now {
+            self.first.add(done.bytes, now.since(last));
+        } else {
+            self.next.add(done.bytes, now.since(last));
+            self.window.followed = true;
+        }
     }
 
     /// Bytes the server can do in a span; nothing if it has not shown yet.
     pub(super) fn capacity(&self, span: Span) -> Option<u64> {
-        if self.busy == 0 {
+        if self.firsts == 0 || self.first.busy == 0 {
             return None;
         }
-        let shown = u128::from(span.as_nanos()) * u128::from(self.bytes) / u128::from(self.busy);
-        let tried = shown * u128::from(self.trust) / u128::from(TRUST_LEAST);
-        Some(u64::try_from(tried).unwrap_or(u64::MAX))
+        let (bytes, busy) = (self.first.bytes / self.firsts, self.first.busy / self.firsts);
+        let span = span.as_nanos();
+        let shown = match (span + self.way_back().as_nanos()).checked_sub(busy) {
+            Some(rest) if self.next.busy > 0 => self.next.within(rest).saturating_add(bytes),
+            Some(_) | None => self.first.within(span),
+        };
+        let most = self.first.and(self.next).within(span).saturating_mul(GROWTH);
+        let extra = if self.answered.is_none() { self.trial.extra } else { 0 };
+        Some(shown.min(most).saturating_add(extra))
+    }
+
+    /// How long something is on its way back when the server is done with it: half of what the
+    /// first took beyond its bytes. It may arrive that long after the window, because what the next
+    /// agent sends then is on its way for as long.
+    fn way_back(&self) -> Span {
+        if self.firsts == 0 || self.next.bytes == 0 {
+            return Span::ZERO;
+        }
+        let work = u128::from(self.first.bytes) * u128::from(self.next.busy);
+        let work = u64::try_from(work / u128::from(self.next.bytes)).unwrap_or(u64::MAX);
+        Span::from_nanos(self.first.busy.saturating_sub(work) / self.firsts / 2)
+    }
+}
+
+impl Shown {
+    /// What has faded to less than a byte or a nanosecond is forgotten: its ratio says nothing.
+    fn fade(&mut self) {
+        *self = Shown { bytes: fade(self.bytes), busy: fade(self.busy) };
+        if self.bytes < SCALE || self.busy < SCALE {
+            *self = Shown::default();
+        }
+    }
+
+    fn add(&mut self, bytes: u64, busy: Span) {
+        self.bytes = self.bytes.saturating_add(bytes.saturating_mul(SCALE));
+        self.busy = self.busy.saturating_add(busy.as_nanos().saturating_mul(SCALE));
+    }
+
+    fn and(self, other: Shown) -> Shown {
+        Shown {
+            bytes: self.bytes.saturating_add(other.bytes),
+            busy: self.busy.saturating_add(other.busy),
+        }
+    }
+
+    /// Bytes in this many nanoseconds.
+    fn within(self, nanos: u64) -> u64 {
+        let bytes = u128::from(nanos) * u128::from(self.bytes) / u128::from(self.busy.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl Trial {
+    /// A window begins; the one before gave a reason to try more, or ended late.
+    fn turn(&mut self, length: u64, reason: bool, late: bool) {
+        if self.extra > 0 {
+            let patience = if late { self.patience.saturating_mul(2) } else { self.patience / 2 };
+            self.patience = patience.clamp(1, PATIENCE);
+            self.extra = 0;
+        }
+        self.reasons += u32::from(reason);
+        if reason && self.reasons >= self.patience {
+            (self.extra, self.reasons) = (length, 0);
+        }
     }
 }
 
@@ -73,14 +169,15 @@ const fn fade(sum: u64) -> u64 {
     sum - sum / WEIGHT
 }
 
-/// A completion counts for an eighth: a burst of slow ones shows within one window's worth.
+/// A period without an idle moment counts for an eighth.
 const WEIGHT: u64 = 8;
-/// What is shown is tried in any case,
-const TRUST_LEAST: u64 = 8;
-/// and eight times as much at most: as many requests as a device takes at a time, or more.
-const TRUST_MOST: u64 = 64;
 /// Keeps what a division by [`WEIGHT`] would cut off.
-const SCALE: u64 = 16;
+const SCALE: u64 = 1_024;
+/// How much more than what it did on the whole a server is ever given: what comes back together may
+/// look as if it had taken no time at all.
+const GROWTH: u64 = 2;
+/// Windows that the longest series of failed attempts lies apart: one in a thousand may be late.
+const PATIENCE: u32 = 1_024;
 
 #[cfg(test)]
 mod tests {
@@ -101,53 +198,94 @@ mod tests {
         Done { request, issued: Time::from_nanos(issued), bytes, failed }
     }
 
+    /// Gives a rate periods in which `each` bytes come back at these nanoseconds, the last of them
+    /// the end of the window.
+    fn show(rate: &mut Rate, periods: u64, each: u64, times: &[u64]) {
+        for period in 0..periods {
+            let from = period * 1_000_000;
+            rate.turn(each);
+            rate.start(Time::from_nanos(from));
+            for time in times {
+                let done = done(from, each, false);
+                rate.learn(Time::from_nanos(from + time), &done, Time::from_nanos(from + 1_000));
+            }
+        }
+    }
+
+    fn capacity(rate: &Rate, nanos: u64) -> u64 {
+        rate.capacity(Span::from_nanos(nanos)).expect("something was shown")
+    }
+
+    fn assert_close(found: u64, expected: u64) {
+        assert!(found.abs_diff(expected) * 100 <= expected, "{found}, not {expected}");
+    }
+
     #[test]
-    fn finds_the_rate_of_a_server_that_works_on_several_at_once() {
+    fn a_server_that_does_one_after_the_other_has_a_rate_alone() {
         let mut rate = Rate::default();
         assert_eq!(rate.capacity(Span::from_millis(1)), None);
-        for n in 0..100_u64 {
-            rate.learn(
-                Time::from_nanos((n + 1) * 1_000),
-                &done(n.saturating_sub(4) * 1_000, 500, false),
-                Time::NEVER,
-            );
-        }
-        assert_eq!(rate.capacity(Span::from_nanos(10_000)), Some(5_000));
+        show(&mut rate, 20, 500, &[100, 200, 300, 400]);
+        assert_close(capacity(&rate, 1_000), 5_000);
+        assert_close(capacity(&rate, 99), 495);
+    }
+
+    #[test]
+    fn the_way_to_the_server_is_told_from_the_work() {
+        let mut rate = Rate::default();
+        show(&mut rate, 20, 500, &[600, 650, 700]);
+        let way_back = (600 - 50) / 2;
+        assert_close(rate.way_back().as_nanos(), way_back);
+        // All three were done at the server when they had their way back before them.
+        assert_close(capacity(&rate, 700 - way_back), 1_500);
+        assert_close(capacity(&rate, 725 - way_back), 1_750);
+        assert_close(capacity(&rate, 2_000), 2 * 2_000 * 1_500 / 700);
     }
 
     #[test]
     fn follows_a_server_that_slows_down_and_ignores_failures() {
         let mut rate = Rate::default();
-        let mut now = 0;
-        for step in [1_000, 10_000] {
-            for _ in 0..100 {
-                for (bytes, failed) in [(1_000, false), (0, true), (0, false)] {
-                    let done = done(now, bytes, failed);
-                    rate.learn(Time::from_nanos(now + step), &done, Time::NEVER);
-                }
-                now += step;
-            }
+        show(&mut rate, 50, 1_000, &[100, 200, 300]);
+        show(&mut rate, 50, 1_000, &[1_000, 2_000, 3_000]);
+        for (bytes, failed) in [(0, false), (1_000, true)] {
+            let late = Time::from_nanos(999_999_999);
+            rate.learn(late, &done(0, bytes, failed), Time::NEVER);
         }
-        let capacity = rate.capacity(Span::from_nanos(100_000)).unwrap();
-        assert!((9_990..=10_010).contains(&capacity), "{capacity}");
+        assert_close(capacity(&rate, 100_000), 100_000);
+    }
+
+    /// The windows in which more was tried, of as many as asked for, with one request at a time.
+    fn trials(windows: u64, on_time: bool) -> Vec<u64> {
+        let mut rate = Rate::default();
+        let mut tried = Vec::new();
+        for window in 0..windows {
+            rate.turn(500);
+            rate.start(Time::ZERO);
+            let more = rate.trial.extra > 0;
+            let back = if more && !on_time { 1_200 } else { 600 };
+            rate.learn(Time::from_nanos(back), &done(0, 500, false), Time::from_nanos(1_000));
+            rate.hold_back();
+            tried.extend(more.then_some(window));
+        }
+        tried
     }
 
     #[test]
-    fn tries_more_while_it_holds_back_and_ends_on_time_and_less_when_late() {
+    fn more_is_tried_where_one_comes_back_alone_and_seldom_if_that_is_too_much() {
+        assert_eq!(trials(9, true), [1, 2, 3, 4, 5, 6, 7, 8]);
+        let tried = trials(10_000, false);
+        assert!(tried.starts_with(&[1, 3, 6, 11]), "{tried:?}");
+        assert!(tried.len() < 20, "{tried:?}");
+    }
+
+    #[test]
+    fn nothing_is_tried_where_nothing_waits_or_the_answer_is_known() {
         let mut rate = Rate::default();
-        let window = Span::from_nanos(1_000);
-        rate.learn(Time::from_nanos(1_000), &done(0, 800, false), Time::NEVER);
-        let shown = rate.capacity(window).unwrap();
-        rate.turn();
-        assert_eq!(rate.capacity(window), Some(shown), "nothing was held back");
-        for _ in 0..50 {
+        show(&mut rate, 9, 500, &[600]);
+        assert_eq!(rate.trial.extra, 0, "nothing was held back");
+        for _ in 0..9 {
+            show(&mut rate, 1, 500, &[450, 900]);
             rate.hold_back();
-            rate.turn();
+            assert_eq!(rate.trial.extra, 0, "the second took 450 ns");
         }
-        assert_eq!(rate.capacity(window), Some(8 * shown), "as far as it goes");
-        rate.learn(Time::from_nanos(2_001), &done(1_000, 800, false), Time::from_nanos(2_000));
-        rate.hold_back();
-        rate.turn();
-        assert!(rate.capacity(window).unwrap() < 7 * shown, "it was late");
     }
 }
