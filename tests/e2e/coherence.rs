@@ -12,7 +12,18 @@ use super::sequence::{Holes, Sequences, Trial};
 
 #[test]
 fn two_mounts_of_a_directory_are_as_two_programs_on_one_machine() {
-    compare(Through::Embedded, 40);
+    compare(Through::Embedded, 30);
+}
+
+#[test]
+fn two_clients_of_an_agent_are_as_two_programs_on_one_machine() {
+    compare(Through::Tcp, 30);
+    compare(Through::Unix, 20);
+}
+
+#[test]
+fn clients_of_two_agents_are_as_two_programs_on_one_machine() {
+    compare(Through::AgentEach, 30);
 }
 
 fn compare(through: Through, cases: u32) {

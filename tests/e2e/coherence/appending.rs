@@ -16,6 +16,17 @@ fn no_append_of_64_writers_on_4_mounts_is_lost_or_torn() {
     check(Through::Embedded);
 }
 
+#[test]
+fn no_append_of_64_writers_on_4_clients_of_an_agent_is_lost_or_torn() {
+    check(Through::Tcp);
+    check(Through::Unix);
+}
+
+#[test]
+fn no_append_of_64_writers_through_4_agents_is_lost_or_torn() {
+    check(Through::AgentEach);
+}
+
 fn check(through: Through) {
     let Some(clients) = Clients::start(through, CLIENTS, &[]) else { return };
     thread::scope(|scope| {

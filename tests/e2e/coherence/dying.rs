@@ -15,6 +15,13 @@ fn locks_of_a_killed_mount_are_free_for_another() {
     check(Through::Embedded);
 }
 
+#[test]
+fn locks_of_a_killed_client_are_free_for_another() {
+    check(Through::Tcp);
+    check(Through::Unix);
+    check(Through::AgentEach);
+}
+
 fn check(through: Through) {
     let Some(mut clients) = Clients::start(through, 2, &[]) else { return };
     let [one, two] = &mut clients.mounts[..] else { panic!("there are two") };

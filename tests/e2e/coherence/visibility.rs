@@ -13,7 +13,9 @@ use crate::e2e::harness::{Clients, Through};
 
 #[test]
 fn close_to_open_promises_that_and_no_more() {
-    check(Through::Embedded);
+    for through in [Through::Embedded, Through::Tcp, Through::Unix, Through::AgentEach] {
+        check(through);
+    }
 }
 
 fn check(through: Through) {

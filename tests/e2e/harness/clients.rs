@@ -18,7 +18,7 @@ pub(crate) enum Through {
 /// The clients, and their agents, which go after them.
 pub(crate) struct Clients {
     pub(crate) mounts: Vec<Mount>,
-    agents: Vec<Agent>,
+    _agents: Vec<Agent>,
     pub(crate) ground: Ground,
 }
 
@@ -38,12 +38,7 @@ impl Clients {
             }
         };
         let ground = mounts.first().map(Mount::ground)?.clone();
-        Some(Self { mounts, agents, ground })
-    }
-
-    /// The agents between, if there are any.
-    pub(crate) fn agents(&self) -> &[Agent] {
-        &self.agents
+        Some(Self { mounts, _agents: agents, ground })
     }
 }
 
