@@ -9,6 +9,7 @@
 //! * [`handshake`]: how both prove that they have it
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
+//! * [`job`]: to which job a process belongs
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
@@ -21,6 +22,7 @@ pub mod backend;
 pub mod bench;
 pub mod cli;
 pub mod handshake;
+pub mod job;
 pub mod key;
 pub mod mounts;
 pub mod penalty;
