@@ -1,9 +1,11 @@
 //! What can be typed: the arguments of every subcommand, no logic.
 
+mod agent;
 mod background;
 mod bench;
 mod demo;
 mod helper;
+mod key;
 mod mount;
 mod replay;
 mod signals;
@@ -43,6 +45,13 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
         iofwd status --json /mnt/project")]
     Status(StatusArguments),
+    /// Check the settings of an agent, or print an example of them
+    #[command(after_help = "Example:\n  iofwd agent --example > agent.toml\n  \
+        iofwd agent --config agent.toml --check")]
+    Agent(agent::AgentArguments),
+    /// Make the key that an agent and its clients share
+    #[command(after_help = "Example:\n  iofwd key new /etc/iofwd/agent.key")]
+    Key(key::KeyArguments),
     /// Replay a recording of `iofwd mount --record` in virtual time, and compare the decisions
     #[command(after_help = "Example:\n  iofwd mount --record=/tmp/trace /data /mnt\n  \
         iofwd replay /tmp/trace")]
@@ -160,6 +169,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Agent(arguments) => agent::run(&arguments),
+        Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Demo => demo::run(),

@@ -39,8 +39,8 @@ pub struct Job {
 /// The jobs of recent callers.
 ///
 /// What is known of a process is taken for granted for a second, then it is checked that it still is
-/// the same process with the same environment. Asking never fails, and never waits for long: see
-/// [`Readers`].
+/// the same process with the same environment. Asking never fails and never waits for long: who
+/// cannot be read in time counts by user.
 #[derive(Debug)]
 pub struct Jobs {
     readers: Readers,
