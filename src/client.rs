@@ -8,6 +8,7 @@ mod callers;
 mod connect;
 mod connection;
 mod pending;
+mod reach;
 mod source;
 mod store;
 mod watch;
@@ -44,6 +45,8 @@ pub struct Client {
     /// For the bytes of writes that wait until the agent has room for them.
     budget: Arc<Budget>,
     hub: Arc<Hub>,
+    /// Carries what is encrypted.
+    _runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl Client {

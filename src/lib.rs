@@ -12,6 +12,7 @@
 //! * [`handshake`]: how both prove that they have it
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
+//! * [`job`]: to which job a process belongs
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
@@ -29,6 +30,7 @@ pub mod cli;
 pub mod client;
 pub mod control;
 pub mod handshake;
+pub mod job;
 pub mod key;
 pub mod link;
 pub mod mounts;
