@@ -172,6 +172,12 @@ impl Pool {
         self.nodes.get(slot).request.unpack()
     }
 
+    /// Where a request begins in its server's object.
+    #[inline]
+    pub fn local(&self, slot: u32) -> u64 {
+        self.nodes.get(slot).request.local
+    }
+
     /// The place of a request in the order of arrival.
     #[inline]
     pub fn order(&self, slot: u32) -> u64 {
