@@ -25,7 +25,7 @@ use dashmap::DashMap;
 
 use environment::Named;
 use process::{Incarnation, Processes};
-use readers::Readers;
+use readers::{Readers, Told};
 
 /// A job: what requests of one application have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,6 @@ pub struct Job {
 #[derive(Debug)]
 pub struct Jobs {
     readers: Readers,
-    processes: Processes,
     known: DashMap<(u32, u32), Known>,
 }
 
@@ -77,9 +76,8 @@ impl Jobs {
     }
 
     fn below(proc: PathBuf, variables: Vec<String>, patience: Duration) -> Jobs {
-        let processes = Processes::new(proc);
-        let readers = Readers::new(processes.clone(), variables, patience);
-        Jobs { readers, processes, known: DashMap::new() }
+        let readers = Readers::new(Processes::new(proc), variables, patience);
+        Jobs { readers, known: DashMap::new() }
     }
 
     /// The job of a process or thread that acts as this user.
@@ -95,15 +93,19 @@ impl Jobs {
         if let Some(job) = self.trusted(pid, uid, now) {
             return job;
         }
-        let incarnation = self.processes.incarnation(pid);
-        if let Some(mut known) = self.known.get_mut(&(pid, uid))
-            && known.incarnation.is_some()
-            && known.incarnation == incarnation
-        {
-            known.checked = now;
-            return known.job.clone();
+        let known = self.known.get(&(pid, uid)).and_then(|known| known.incarnation);
+        match self.readers.ask(pid, known) {
+            Some(Told::Same) => self.confirm(pid, uid, now),
+            Some(Told::New(incarnation, named)) => {
+                let job = named.map_or_else(|| Job::of_user(uid), Job::named);
+                self.remember(pid, uid, Known { incarnation: Some(incarnation), checked: now, job })
+            }
+            // Who did not answer in time is asked again when the trust is over.
+            Some(Told::Gone) | None => {
+                let job = Job::of_user(uid);
+                self.remember(pid, uid, Known { incarnation: None, checked: now, job })
+            }
         }
-        self.learn(pid, uid, incarnation, now)
     }
 
     fn trusted(&self, pid: u32, uid: u32, now: Instant) -> Option<Job> {
@@ -112,13 +114,21 @@ impl Jobs {
         trusted.then(|| known.job.clone())
     }
 
-    fn learn(&self, pid: u32, uid: u32, incarnation: Option<Incarnation>, now: Instant) -> Job {
-        let answer = incarnation.and_then(|_| self.readers.ask(pid));
-        // Who did not answer in time is asked again when the trust is over.
-        let incarnation = incarnation.filter(|_| answer.is_some());
-        let job = answer.flatten().map_or_else(|| Job::of_user(uid), Job::named);
-        self.make_room(now);
-        self.known.insert((pid, uid), Known { incarnation, checked: now, job: job.clone() });
+    /// It is the process that is known.
+    fn confirm(&self, pid: u32, uid: u32, now: Instant) -> Job {
+        match self.known.get_mut(&(pid, uid)) {
+            Some(mut known) => {
+                known.checked = now;
+                known.job.clone()
+            }
+            None => Job::of_user(uid),
+        }
+    }
+
+    fn remember(&self, pid: u32, uid: u32, known: Known) -> Job {
+        self.make_room(known.checked);
+        let job = known.job.clone();
+        self.known.insert((pid, uid), known);
         job
     }
 
@@ -140,8 +150,8 @@ const USER: u64 = 1 << 62;
 const HASHED: u64 = 1 << 63;
 /// How long what is known is taken for granted.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// How long one waits for an environment to be read, which usually takes a thousandth of it.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long one waits for a process to be looked at, which usually takes a thousandth of it.
+const PATIENCE: Duration = Duration::from_millis(50);
 /// More processes than these are not remembered.
 const MOST: usize = 16_384;
 

@@ -7,6 +7,7 @@
 mod e2e {
     mod coherence;
     mod harness;
+    mod hostile;
     mod network;
     mod recording;
     mod reference;

@@ -26,7 +26,8 @@ impl Processes {
         Processes { place: Arc::new(place) }
     }
 
-    /// Which process a number stands for now; `None`: it is gone. This never waits for the process.
+    /// Which process a number stands for now; `None`: it is gone. The system
+    /// may have to wait for a process that is about to become another program.
     pub(super) fn incarnation(&self, pid: u32) -> Option<Incarnation> {
         let stat = self.read(pid, "stat", STAT_MOST).ok()?;
         parse(&stat)

@@ -1,9 +1,10 @@
-//! Threads that read environments, so that nobody waits long for one.
+//! Threads that read what the system tells of a process, so that nobody waits long for it.
 //!
-//! To read the environment of a process the system takes a lock on its memory. Another thread of
-//! that process may hold it and wait for a page of a file on our own mount: if the one who has to
-//! bring that page waited here, both would wait for ever. So others read, and whoever asks waits for
-//! a bounded time.
+//! To tell of a process the system takes locks of it: on its memory, and one that is held while it
+//! becomes another program. Whoever holds them may wait for our own mount: another thread for a page
+//! of a file, or the process itself for the files that it closes on its way. If the one who has to
+//! serve that waited here, both would wait for ever. So others read, and whoever asks waits for a
+//! bounded time.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::environment::{self, Named};
-use super::process::Processes;
+use super::process::{Incarnation, Processes};
 
 /// The threads, at most [`MOST`] of them. Another one is started when those there are stuck.
 #[derive(Debug)]
@@ -26,7 +27,20 @@ pub(super) struct Readers {
 
 struct Question {
     pid: u32,
-    answer: SyncSender<Option<Named>>,
+    /// The process, as it was when it was last looked at.
+    known: Option<Incarnation>,
+    answer: SyncSender<Told>,
+}
+
+/// What the system tells of a process.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// There is none.
+    Gone,
+    /// It is the one that is known.
+    Same,
+    /// It is another, and names this job, or none.
+    New(Incarnation, Option<Named>),
 }
 
 impl Readers {
@@ -38,20 +52,19 @@ impl Readers {
         Readers { processes, variables, questions, waiting, started: Mutex::new(0), patience }
     }
 
-    /// The job that a process names: `Some(None)` if it names none or may not be read, `None` if
-    /// there was no answer in time.
-    pub(super) fn ask(&self, pid: u32) -> Option<Option<Named>> {
+    /// What there is to know of a process; `None` if there was no answer in time.
+    pub(super) fn ask(&self, pid: u32, known: Option<Incarnation>) -> Option<Told> {
         if self.variables.is_empty() {
-            return Some(None);
+            return Some(Told::Gone);
         }
         self.start_if(|started| started == 0);
         let (answer, answered) = sync_channel(1);
-        match self.questions.try_send(Question { pid, answer }) {
+        match self.questions.try_send(Question { pid, known, answer }) {
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => return None,
             Ok(()) => {}
         }
         match answered.recv_timeout(self.patience) {
-            Ok(named) => Some(named),
+            Ok(told) => Some(told),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 self.start_if(|started| started < MOST);
                 None
@@ -79,11 +92,19 @@ impl Readers {
 fn serve(processes: &Processes, variables: &[String], waiting: &Mutex<Receiver<Question>>) {
     loop {
         let question = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Question { pid, answer }) = question else { return };
-        let environment = processes.environment(pid).unwrap_or_default();
+        let Ok(Question { pid, known, answer }) = question else { return };
         // Whoever asked may have gone on without the answer.
-        let _ = answer.try_send(environment::find(&environment, variables));
+        let _ = answer.try_send(look(processes, variables, pid, known));
     }
+}
+
+fn look(processes: &Processes, variables: &[String], pid: u32, known: Option<Incarnation>) -> Told {
+    let Some(incarnation) = processes.incarnation(pid) else { return Told::Gone };
+    if known == Some(incarnation) {
+        return Told::Same;
+    }
+    let environment = processes.environment(pid).unwrap_or_default();
+    Told::New(incarnation, environment::find(&environment, variables))
 }
 
 /// Threads at most.

@@ -76,6 +76,21 @@ impl Agent {
         format!("unix:{}:{EXPORT}", self.socket.display())
     }
 
+    /// The socket that it listens at.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// A number of its report.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        let place = format!("unix:{}", self.socket.display());
+        let output = Command::new(program()).args(["status", "--json", &place]).output();
+        let output = output.expect("the program was built with this test");
+        let report: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("a report is JSON");
+        report[name].as_u64().unwrap_or_else(|| panic!("no {name} in {report}"))
+    }
+
     /// What a client of a network mounts.
     pub(super) fn across(&self, client: usize) -> String {
         format!("{}:{}/{EXPORT}", agent_address(client), self.port)
