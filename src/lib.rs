@@ -11,6 +11,7 @@
 //! * [`key`]: the key that an agent and its clients share
 //! * [`handshake`]: how both prove that they have it
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
+//! * [`tls`]: TLS for TCP connections
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
@@ -36,5 +37,6 @@ pub mod process;
 pub mod quantity;
 pub mod report;
 pub mod settings;
+pub mod tls;
 pub mod trace;
 pub mod wire;

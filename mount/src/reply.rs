@@ -202,9 +202,14 @@ pub struct DataReply {
     to: DataDestination,
 }
 
+/// Takes bytes in place of the kernel.
+trait TakeData: FnOnce(Result<&[IoSlice<'_>], Errno>) + Send {}
+
+impl<F: FnOnce(Result<&[IoSlice<'_>], Errno>) + Send> TakeData for F {}
+
 enum DataDestination {
     Kernel(Pending),
-    Call(Box<dyn FnOnce(Result<&[IoSlice<'_>], Errno>) + Send>),
+    Call(Box<dyn TakeData>),
 }
 
 impl std::fmt::Debug for DataDestination {

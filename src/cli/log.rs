@@ -1,7 +1,7 @@
 //! Where a process that stays writes what happens.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -37,7 +37,7 @@ impl LogArguments {
                 let file = open(path)?;
                 log.with_ansi(false).with_writer(Mutex::new(file)).init();
             }
-            None => log.with_writer(io::stderr).init(),
+            None => log.with_ansi(io::stderr().is_terminal()).with_writer(io::stderr).init(),
         }
         Ok(())
     }

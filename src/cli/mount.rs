@@ -156,11 +156,10 @@ fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
 fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
     let mountpoint = mounts::resolve(&arguments.mountpoint).map_err(|error| {
         let place = arguments.mountpoint.display();
-        match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("there is no directory {place} to mount on: make one first (mkdir)")
-            }
-            _ => format!("cannot use {place} as the mountpoint: {error}"),
+        if error.kind() == io::ErrorKind::NotFound {
+            format!("there is no directory {place} to mount on: make one first (mkdir)")
+        } else {
+            format!("cannot use {place} as the mountpoint: {error}")
         }
     })?;
     let (source, shown) = source(arguments, &mountpoint)?;
@@ -312,15 +311,13 @@ fn replace_dead(mountpoint: &Path, force: bool) -> Result<(), Failure> {
 
 fn explain_mount(error: &io::Error, mountpoint: &Path) -> Failure {
     let place = mountpoint.display();
-    match error.kind() {
-        io::ErrorKind::NotFound => format!(
-            "cannot mount on {place}: {error}; is /dev/fuse there (modprobe fuse), and, for \
-             ordinary users, fusermount3 (package fuse3)?"
-        ),
-        io::ErrorKind::PermissionDenied => format!(
-            "cannot mount on {place}: {error}; ordinary users need fusermount3 (package fuse3), \
-             a mountpoint of their own, and user_allow_other in /etc/fuse.conf for --allow-other"
-        ),
-        _ => format!("cannot mount on {place}: {}", error.to_string().trim()),
-    }
+    let remedy = if error.kind() == io::ErrorKind::NotFound {
+        "; is /dev/fuse there (modprobe fuse), and, for ordinary users, fusermount3 (package fuse3)?"
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
+        "; ordinary users need fusermount3 (package fuse3), a mountpoint of their own, and \
+         user_allow_other in /etc/fuse.conf for --allow-other"
+    } else {
+        ""
+    };
+    format!("cannot mount on {place}: {}{remedy}", error.to_string().trim())
 }

@@ -108,10 +108,10 @@ pub fn control(
         let (reception, _) = enter(agent, key, &purpose, patience).await?;
         Ok::<_, ConnectError>(reception)
     })?;
-    match told {
-        Reception::Told(text) => Ok(text),
-        _ => Err(ConnectError::NoAgent(agent.clone(), unexpected())),
-    }
+    let Reception::Told(text) = told else {
+        return Err(ConnectError::NoAgent(agent.clone(), unexpected()));
+    };
+    Ok(text)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, ConnectError> {

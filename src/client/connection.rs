@@ -238,8 +238,8 @@ impl Handler for Receiver {
     }
 }
 
-/// What a call gets that nobody will answer.
-const NOT_CONNECTED: Errno = Errno::from_raw(libc::ENOTCONN);
+/// What a call gets that nobody will answer. Not `ENOTCONN`, by which dead mounts are known.
+const NOT_CONNECTED: Errno = Errno::EIO;
 /// The agent keeps so many users of a connection;
 const SLOTS: u32 = 1 << 16;
 /// of these we remember which number they have.

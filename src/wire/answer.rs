@@ -19,7 +19,6 @@ pub struct Answer {
 
 /// What a call is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "answers are encoded at once, none is kept")]
 pub enum Value {
     /// It is done.
     Nothing,

@@ -32,32 +32,31 @@ impl Connection {
         let Frame { prefix, head, payload, share } = frame;
         let request: Request<'_> = frame::decode(&head)?;
         let session = &self.session;
-        match request.call {
-            Call::Introduce { slot, uid, gid, job } => {
-                let identity = session.rights.identity(uid, gid, &groups(&payload)?);
-                self.introduce(slot, Guest { identity, job: JobId(job) })?;
-            }
-            Call::Cancel { id } => session.agent.interrupt(session.key(id)),
-            Call::Forget { node, references } => session.forget(node, references),
-            ref call => {
-                session.counts.accepted.fetch_add(1, Ordering::Relaxed);
-                let to = Responder {
-                    session: Arc::clone(session),
-                    link: Arc::clone(link),
-                    id: request.id,
-                    share: Some(share),
-                    room: prefix.room,
-                    answered: false,
-                };
-                let caller = Caller {
-                    uid: NOBODY,
-                    gid: NOBODY,
-                    pid: 0,
-                    request: session.key(request.id),
-                    introduced: Some(self.introduced(request.slot)?),
-                };
-                dispatch(session, &caller, call, &payload, to);
-            }
+        if let Call::Introduce { slot, uid, gid, job } = request.call {
+            let identity = session.rights.identity(uid, gid, &groups(&payload)?);
+            self.introduce(slot, Guest { identity, job: JobId(job) })?;
+        } else if let Call::Cancel { id } = request.call {
+            session.agent.interrupt(session.key(id));
+        } else if let Call::Forget { node, references } = request.call {
+            session.forget(node, references);
+        } else {
+            session.counts.accepted.fetch_add(1, Ordering::Relaxed);
+            let to = Responder {
+                session: Arc::clone(session),
+                link: Arc::clone(link),
+                id: request.id,
+                share: Some(share),
+                room: prefix.room,
+                answered: false,
+            };
+            let caller = Caller {
+                uid: NOBODY,
+                gid: NOBODY,
+                pid: 0,
+                request: session.key(request.id),
+                introduced: Some(self.introduced(request.slot)?),
+            };
+            dispatch(session, &caller, &request.call, &payload, to);
         }
         Ok(())
     }

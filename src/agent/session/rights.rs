@@ -41,10 +41,8 @@ impl Rights {
             Squash::Only(identity) => identity.clone(),
             Squash::All => Identity::new(nobody, nogroup, Arc::from([])),
             Squash::None | Squash::Root => {
-                let least = match self.squash {
-                    Squash::Root => self.least_id.max(1),
-                    _ => self.least_id,
-                };
+                let is_root = self.squash == Squash::Root;
+                let least = if is_root { self.least_id.max(1) } else { self.least_id };
                 let user = |id: u32| if id < least { nobody } else { id };
                 let group = |id: u32| if id < least { nogroup } else { id };
                 let groups = groups.iter().map(|id| group(*id)).collect();
