@@ -2,17 +2,15 @@
 //! one, and a client that vanishes harm nobody else.
 
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::libc;
 
-use super::harness::{Agent, Mount, Network, eventually};
+use super::harness::{Agent, Mount, Network, eventually, lock, lock_range};
 
 #[test]
 fn clients_in_two_networks_see_one_tree() {
@@ -32,27 +30,53 @@ fn clients_in_two_networks_see_one_tree() {
 fn who_is_cut_off_waits_and_nobody_else_does() {
     let Some((network, _agent, clients)) = two_clients("") else { return };
     let [one, two] = &clients;
-    let (rounds, end) = (AtomicUsize::new(0), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let busy = scope.spawn(|| {
-            while !end.load(Ordering::Relaxed) {
-                small_work(&one.path().join("one")).expect("it only waits");
-                rounds.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        eventually("it works", || rounds.load(Ordering::Relaxed) > 10);
-        network.cut(0);
-        let during = rounds.load(Ordering::Relaxed);
-        let slowest = work_for(CUT, &two.path().join("two"));
-        let done = rounds.load(Ordering::Relaxed) - during;
-        network.mend(0);
-        assert!(done <= 1, "{done} rounds went through a link that was cut");
-        assert!(slowest < CUT / 2, "another client waited for {slowest:?}");
-        let before = rounds.load(Ordering::Relaxed);
-        eventually("it goes on", || rounds.load(Ordering::Relaxed) > before + 10);
-        end.store(true, Ordering::Relaxed);
-        busy.join().expect("no operation failed");
-    });
+    let mut worker = Worker::start(one.path(), one.plain());
+    eventually("it works", || worker.rounds() > 10);
+    network.cut(0);
+    let before = worker.rounds();
+    let slowest = work_for(CUT, &two.path().join("two"));
+    let done = worker.rounds() - before;
+    network.mend(0);
+    assert!(done <= 1, "{done} rounds went through a link that was cut");
+    assert!(slowest < CUT / 2, "another client waited for {slowest:?}");
+    eventually("it goes on", || worker.rounds() > before + 10);
+    worker.check();
+}
+
+/// Another process that writes and reads, because a process of which a thread waits for a mount
+/// cannot start others: these would wait as well, when they close the files of the first.
+struct Worker {
+    process: Child,
+    count: PathBuf,
+}
+
+impl Worker {
+    fn start(place: &Path, plain: &Path) -> Self {
+        let count = plain.join("count");
+        let script = "n=0; while :; do \
+                      echo $n > \"$1\"; read back < \"$1\"; [ $back = $n ]; \
+                      n=$((n + 1)); printf x >> \"$2\"; done";
+        let mut command = Command::new("sh");
+        command.args(["-ec", script, "sh"]).arg(place.join("file")).arg(&count);
+        Self { process: command.spawn().expect("there is a shell"), count }
+    }
+
+    fn rounds(&self) -> u64 {
+        fs::metadata(&self.count).map_or(0, |count| count.len())
+    }
+
+    /// It has met no error, or it would have ended.
+    fn check(&mut self) {
+        let ended = self.process.try_wait().expect("it is our child");
+        assert!(ended.is_none(), "it only waits, but ended with {ended:?}");
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 #[test]
@@ -61,25 +85,33 @@ fn a_slow_link_slows_nobody_else() {
     let [slow, quick] = &clients;
     let alone = rounds_in(QUICK, &quick.path().join("quick"));
     network.shape(0, "100mbit");
-    let (written, end) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (carried, end) = (AtomicUsize::new(0), AtomicBool::new(false));
     let beside = thread::scope(|scope| {
-        for writer in 0..4 {
-            let (path, written, end) = (slow.path().join(format!("{writer}")), &written, &end);
+        for number in 0..8 {
+            let (path, carried, end) = (slow.path().join(format!("{number}")), &carried, &end);
             scope.spawn(move || {
-                let file = File::create(path).unwrap();
                 while !end.load(Ordering::Relaxed) {
-                    file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
-                    written.fetch_add(1, Ordering::Relaxed);
+                    large_work(&path, number % 2 == 0);
+                    carried.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        eventually("the slow link is full", || written.load(Ordering::Relaxed) > 4);
+        eventually("the slow link is full", || carried.load(Ordering::Relaxed) > 8);
         let beside = rounds_in(QUICK, &quick.path().join("quick"));
         end.store(true, Ordering::Relaxed);
         beside
     });
     println!("{alone} rounds alone, {beside} beside a slow client");
     assert!(beside * 10 > alone, "{alone} rounds alone, {beside} beside a slow client");
+}
+
+/// A mebibyte there, or there and back.
+fn large_work(path: &Path, and_back: bool) {
+    let block = vec![1; 1 << 20];
+    fs::write(path, &block).unwrap();
+    for _ in 0..if and_back { 3 } else { 0 } {
+        assert!(fs::read(path).unwrap() == block, "what was written is read");
+    }
 }
 
 /// The cable is pulled first, so that the agent hears nothing of its end.
@@ -91,7 +123,9 @@ fn locks_of_a_client_that_vanished_are_free_when_it_was_silent_for_long_enough()
     let [mut gone, left] = clients;
     let [ours, theirs] = [&gone, &left].map(|mount| File::create(mount.path().join("f")).unwrap());
     lock(&ours).unwrap();
+    lock_range(&ours).unwrap();
     assert_eq!(lock(&theirs), Err(Errno::EWOULDBLOCK));
+    assert_eq!(lock_range(&theirs), Err(Errno::EAGAIN));
     network.cut(0);
     gone.server().kill().unwrap();
     gone.ended();
@@ -99,7 +133,8 @@ fn locks_of_a_client_that_vanished_are_free_when_it_was_silent_for_long_enough()
     network.remove(0);
     let slowest = work_for(Duration::from_secs(1), &left.path().join("left"));
     assert!(slowest < CUT / 2, "another client waited for {slowest:?}");
-    eventually("its lock is free", || lock(&theirs).is_ok());
+    eventually("its flock is free", || lock(&theirs).is_ok());
+    eventually("its fcntl lock is free", || lock_range(&theirs).is_ok());
 }
 
 /// Two clients of an agent, each behind a link of its own. What is named last is dropped first.
@@ -135,11 +170,6 @@ fn small_work(path: &Path) -> std::io::Result<()> {
     let read = fs::read(path)?;
     assert!(read == [7; 4096], "what was written is read");
     fs::remove_file(path)
-}
-
-fn lock(file: &File) -> nix::Result<i32> {
-    // SAFETY: no memory is involved.
-    Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })
 }
 
 const CUT: Duration = Duration::from_secs(3);

@@ -36,10 +36,10 @@ impl Network {
     fn connect(&self, number: usize) {
         let (agent, client) = (&self.agent.name, &self.client(number).name);
         let here = link_name(number);
-        let pair = ["type", "veth", "peer", "name", "up", "netns", client];
+        let pair = ["type", "veth", "peer", "name", UPLINK, "netns", client];
         run("ip", [&["-n", agent, "link", "add", &here][..], &pair].concat());
         for (namespace, link, address) in
-            [(agent, &*here, agent_address(number)), (client, "up", client_address(number))]
+            [(agent, &*here, agent_address(number)), (client, UPLINK, client_address(number))]
         {
             run("ip", ["-n", namespace, "address", "add", &format!("{address}/24"), "dev", link]);
             run("ip", ["-n", namespace, "link", "set", link, "up"]);
@@ -58,19 +58,19 @@ impl Network {
 
     /// Pulls the cable of a client: nobody is told.
     pub(crate) fn cut(&self, client: usize) {
-        run("ip", ["-n", &self.client(client).name, "link", "set", "up", "down"]);
+        run("ip", ["-n", &self.client(client).name, "link", "set", UPLINK, "down"]);
     }
 
     /// Puts it back.
     pub(crate) fn mend(&self, client: usize) {
-        run("ip", ["-n", &self.client(client).name, "link", "set", "up", "up"]);
+        run("ip", ["-n", &self.client(client).name, "link", "set", UPLINK, "up"]);
     }
 
     /// Gives a client a slow link, in both directions.
     pub(crate) fn shape(&self, client: usize, rate: &str) {
         let bucket = ["root", "tbf", "rate", rate, "burst", "64kb", "latency", "100ms"];
         let (near, far) = (&self.client(client).name, &self.agent.name);
-        run("tc", [&["-n", near, "qdisc", "add", "dev", "up"][..], &bucket].concat());
+        run("tc", [&["-n", near, "qdisc", "add", "dev", UPLINK][..], &bucket].concat());
         let link = link_name(client);
         run("tc", [&["-n", far, "qdisc", "add", "dev", &link][..], &bucket].concat());
     }
@@ -145,3 +145,6 @@ fn is_there(tool: &str) -> bool {
         .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")])
         .any(|place| place.join(tool).exists())
 }
+
+/// The client's end of its link.
+const UPLINK: &str = "uplink";
