@@ -1,8 +1,6 @@
 //! The wire as bytes: what every message has always looked like, and what becomes of bytes that are
 //! none.
 
-#![expect(clippy::print_stdout, reason = "seeds are for whoever runs it")]
-
 #[path = "wire/allocations.rs"]
 mod allocations;
 #[path = "wire/fuzz.rs"]
