@@ -21,7 +21,7 @@ pub struct Job {
     pub volume: u64,
     /// When the job starts.
     pub start: Time,
-    /// Each process starts at a random moment of this span after the job does.
+    /// The processes of each node start at a random moment of this span after the job does.
     pub stagger: Span,
     /// How long a process computes between an answer and its next request.
     pub think: Span,

@@ -11,8 +11,9 @@ use crate::time::Span;
 impl World<'_> {
     /// Puts the first request of each process on the list.
     pub(super) fn start_all(&mut self) {
-        for (index, process) in self.processes.iter_mut().enumerate() {
-            let start = process.start(&self.applications[process.job as usize].job);
+        let seed = self.scenario.seed;
+        for (index, process) in self.processes.iter().enumerate() {
+            let start = process.start(&self.applications[process.job as usize].job, seed);
             self.events.push(start, Event::Issue(index as u32));
         }
     }
@@ -83,7 +84,8 @@ impl World<'_> {
         process.pending += 1;
         let application = &self.applications[process.job as usize];
         let start = application.place_of(process.file) + local;
-        let stretch = Stretch { start, bytes, operation: application.job.operation };
+        let operation = application.job.operation;
+        let stretch = Stretch { start, bytes, operation, accesses: 1 };
         self.send(Load::new(self.now, index, server, stretch));
     }
 
