@@ -5,9 +5,9 @@ mod bench;
 mod demo;
 mod helper;
 mod mount;
-mod quantity;
 mod replay;
 mod signals;
+mod sim;
 mod status;
 mod unmount;
 
@@ -20,6 +20,8 @@ use clap::{Args, Parser, Subcommand};
 
 use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
+
+use crate::quantity;
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]
@@ -49,6 +51,10 @@ enum Command {
     /// Put the load of parallel applications on a directory, measure and compare
     #[command(after_help = bench::EXAMPLES)]
     Bench(Box<bench::BenchArguments>),
+    /// Simulate clients, agents and servers in virtual time: a scenario file, a preset, or all of what
+    /// the TWINS thesis published
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Box<sim::SimArguments>),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -161,6 +167,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Status(arguments) => status::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

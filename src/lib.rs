@@ -6,6 +6,8 @@
 //! * [`mounts`]: the system's table of mounts
 //! * [`trace`]: recordings of a scheduler
 //! * [`bench`]: the literature's load, and what it shows
+//! * [`sim`]: simulations as users run them, and what was published beside them
+//! * [`quantity`]: sizes and times as people type them
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
@@ -15,4 +17,6 @@ pub mod backend;
 pub mod bench;
 pub mod cli;
 pub mod mounts;
+pub mod quantity;
+pub mod sim;
 pub mod trace;

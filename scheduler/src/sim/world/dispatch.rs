@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::World;
 use crate::policy::Batch;
-use crate::request::{Request, ServerId};
+use crate::request::{Request, RequestId, ServerId};
 use crate::sim::device::Stretch;
 use crate::sim::event::Event;
 use crate::sim::forwarding::Dispatch;
@@ -31,6 +31,8 @@ struct List {
 /// What a list wants of one server.
 struct Share {
     server: ServerId,
+    /// Whose piece came last.
+    last: RequestId,
     pieces: u32,
     stretch: Stretch,
 }
@@ -115,7 +117,7 @@ impl World<'_> {
         self.seen.moved(agent as u32, first.file, first.extent.offset);
         let list = &mut self.dispatcher(agent).lists[index as usize];
         (list.pending, list.batches) = (shares.len() as u32, batches);
-        for Share { server, pieces, stretch } in shares {
+        for Share { server, pieces, stretch, .. } in shares {
             let mut load = Load::new(self.now, agent as u32, server, stretch);
             load.freight = Freight::List(index, pieces);
             self.send(load);
@@ -164,14 +166,16 @@ impl World<'_> {
         match shares.iter_mut().find(|share| share.server == server) {
             Some(share) => {
                 let touches = place == share.stretch.start + share.stretch.bytes;
-                share.stretch.accesses += u32::from(!(joins && touches));
+                let one = touches && (joins || share.last == request.id);
+                share.stretch.accesses += u32::from(!one);
                 share.stretch.bytes += bytes;
                 share.pieces += 1;
+                share.last = request.id;
             }
             None => {
                 let operation = request.operation;
                 let stretch = Stretch { start: place, bytes, operation, accesses: 1 };
-                shares.push(Share { server, pieces: 1, stretch });
+                shares.push(Share { server, last: request.id, pieces: 1, stretch });
             }
         }
     }
