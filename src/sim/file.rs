@@ -99,6 +99,7 @@ struct JobTable {
     start: Option<Length>,
     stagger: Option<Length>,
     think: Option<Length>,
+    jitter: Option<Length>,
 }
 
 /// Lists of values to try, in all combinations.
@@ -185,6 +186,7 @@ impl JobTable {
             start: Time::ZERO + or(&self.start, Span::ZERO),
             stagger: or(&self.stagger, Span::from_millis(1)),
             think: or(&self.think, Span::ZERO),
+            jitter: or(&self.jitter, Span::ZERO),
         }
     }
 }

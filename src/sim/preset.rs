@@ -68,6 +68,7 @@ fn scale() -> Spec {
             start: Time::ZERO,
             stagger: Span::from_millis(1),
             think: Span::ZERO,
+            jitter: Span::ZERO,
         }],
         daemon: Daemon::Iofwd,
         sweep: Sweep {

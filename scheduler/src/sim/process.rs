@@ -59,6 +59,14 @@ impl Process {
         self.round == application.job.rounds()
     }
 
+    /// How long it computes before its next request.
+    pub(super) fn think(&mut self, job: &Job) -> Span {
+        match job.jitter {
+            Span::ZERO => job.think,
+            jitter => job.think + Span::from_nanos(self.random.below(jitter.as_nanos())),
+        }
+    }
+
     /// When the process starts: a random moment of the stagger, the same for all of a node.
     pub(super) fn start(&self, job: &Job, seed: u64) -> Time {
         // Streams of nodes lie in the middle, between those of processes and those of servers.

@@ -38,6 +38,7 @@ fn any_job(random: &mut Random) -> Job {
         start: Time::from_nanos(random.below(5_000_000)),
         stagger: Span::from_nanos(random.below(2_000_000)),
         think: any(random, &[Span::ZERO, Span::from_micros(300)]),
+        jitter: any(random, &[Span::ZERO, Span::from_micros(200)]),
     }
 }
 

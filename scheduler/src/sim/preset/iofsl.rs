@@ -114,7 +114,7 @@ const IOFSL: Dispatch =
     Dispatch { threads: 16, list: 16, pickup: Span::from_micros(60), library: None };
 
 /// AGIOS: a wake-up and a hand-over that make the mean lists with TO and TWINS as large as published.
-const AGIOS: Library = Library { wake: Span::from_micros(120), each: Span::from_micros(10) };
+const AGIOS: Library = Library { wake: Span::from_micros(140), each: Span::from_micros(10) };
 
 /// The stream of random numbers from which the daemons take the moments of their starts.
 const DAEMONS: u64 = 0x10f5;

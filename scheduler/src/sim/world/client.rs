@@ -41,13 +41,15 @@ impl World<'_> {
 
     /// The agent's answer has reached the process.
     pub(super) fn answer(&mut self, index: u32) {
-        let process = &self.processes[index as usize];
+        let process = &mut self.processes[index as usize];
         let application = &mut self.applications[process.job as usize];
         self.seen.latencies.add(self.now.since(process.asked).as_nanos());
         application.answered(process.extent.length);
-        match application.job.think {
+        if process.is_done(application) {
+            return self.finish(index);
+        }
+        match process.think(&application.job) {
             Span::ZERO => self.issue(index),
-            _ if process.is_done(application) => self.finish(index),
             think => self.events.push(self.now + think, Event::Issue(index)),
         }
     }
