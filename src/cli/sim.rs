@@ -19,7 +19,6 @@ use super::{Failure, quantity, say};
 #[derive(Debug, Args)]
 pub(super) struct SimArguments {
     /// A scenario file
-    #[arg(required_unless_present_any = ["preset", "reproduce"])]
     scenario: Option<PathBuf>,
     /// A scenario that is built in: thesis or scale
     #[arg(long, value_name = "NAME", conflicts_with = "scenario", value_parser = known_preset)]
@@ -153,7 +152,7 @@ fn spec(arguments: &SimArguments) -> Result<Spec, Failure> {
     let mut spec = match (&arguments.scenario, &arguments.preset) {
         (Some(path), _) => file::read(path)?,
         (None, Some(name)) => preset::by_name(name).ok_or_else(|| no_preset(name))?,
-        (None, None) => return Err("name a scenario file, or a preset with --preset".into()),
+        (None, None) => return Err(NOTHING.into()),
     };
     let SweepArguments { policy, window, agents, request, pattern, operation, volume } =
         &arguments.sweep;
@@ -170,6 +169,9 @@ fn spec(arguments: &SimArguments) -> Result<Spec, Failure> {
     spec.repeat = arguments.repeat.unwrap_or(spec.repeat);
     Ok(spec)
 }
+
+const NOTHING: &str =
+    "nothing to simulate: name a scenario file, a preset with --preset, or --reproduce thesis";
 
 fn replace<T: Clone>(values: &mut Vec<T>, given: &[T]) {
     if !given.is_empty() {

@@ -27,7 +27,7 @@ use published::Thesis;
 pub enum Effort {
     /// All of the published volume; eight repetitions, three in the sweeps.
     Full,
-    /// A thirty-second of it, twice: to have a look.
+    /// A thirty-second of it, twice, once in the sweeps: to have a look.
     Quick,
 }
 
@@ -47,6 +47,8 @@ struct Verdict {
     published: String,
     ours: String,
     met: bool,
+    /// Why it does not come out, if it does not.
+    reason: &'static str,
 }
 
 /// A table or figure of the publication, and ours.
@@ -121,9 +123,9 @@ impl Report {
     /// The verdicts as lines of text.
     pub fn verdicts_in_words(&self) -> String {
         let line = |one: &Verdict| {
-            let Verdict { what, published, ours, met } = one;
-            let mark = if *met { "met" } else { "GAP" };
-            format!("{mark}  {what}: published {published}; ours {ours}")
+            let Verdict { what, published, ours, .. } = one;
+            let mark = if one.met { "met" } else { "GAP" };
+            format!("{mark}  {what}: published {published}; ours {ours}{}", one.because())
         };
         self.verdicts.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -144,6 +146,13 @@ impl Report {
     }
 }
 
+impl Verdict {
+    /// The reason for a gap, behind a semicolon; nothing if there is none.
+    fn because(&self) -> String {
+        if self.met { String::new() } else { format!("; {}", self.reason) }
+    }
+}
+
 impl Table {
     fn new(head: &[&str]) -> Table {
         Table { head: head.iter().map(ToString::to_string).collect(), rows: Vec::new() }
@@ -156,10 +165,27 @@ impl Table {
 
 /// A number with its sign.
 fn signed(value: f64, digits: usize) -> String {
-    format!("{value:+.digits$}").replace('-', "−")
+    let text = format!("{value:+.digits$}");
+    match text.trim_start_matches(['+', '-', '0', '.']) {
+        // Neither more nor less.
+        "" => format!("{:.digits$}", 0.0),
+        _ => text.replace('-', "−"),
+    }
 }
 
 /// By how many percent one time is shorter than another.
 fn shorter(one: f64, other: f64) -> f64 {
     (1.0 - one / other) * 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_written_where_there_is_a_difference() {
+        assert_eq!([1.04, -2.0, -0.01].map(|value| signed(value, 1)), ["+1.0", "−2.0", "0.0"]);
+        assert_eq!([0.4, 10.0].map(|value| signed(value, 0)), ["0", "+10"]);
+        assert!((shorter(3.0, 4.0) - 25.0).abs() < 1e-9);
+    }
 }

@@ -98,8 +98,8 @@ impl Column {
         drawing.rectangle(at, (width, height(self.ours)), OURS, &hint("simulated", self.ours));
         if let Some(margin) = self.margin {
             let x = left + width / 2.0;
-            let ends =
-                [self.ours - margin, self.ours + margin].map(|end| LOW - height(end.max(0.0)));
+            let ends = [self.ours - margin, self.ours + margin]
+                .map(|end| LOW - height(end.clamp(0.0, top)));
             drawing.line(&[Place::at(x, ends[0]), Place::at(x, ends[1])], Colour::INK, 1.0);
         }
         let label = if self.ours >= 100.0 {

@@ -31,9 +31,11 @@ fn verdicts(verdicts: &[Verdict]) -> String {
          <table class=\"verdicts\">\n<tr><th></th><th>what</th><th>published</th><th>ours</th></tr>\n",
         verdicts.len()
     );
-    for Verdict { what, published, ours, met } in verdicts {
-        let (class, mark) = if *met { ("met", "met") } else { ("gap", "gap") };
-        let cells = [what, published, ours].map(|cell| format!("<td>{}</td>", escaped(cell)));
+    for verdict in verdicts {
+        let Verdict { what, published, ours, .. } = verdict;
+        let (class, mark) = if verdict.met { ("met", "met") } else { ("gap", "gap") };
+        let ours = format!("{ours}{}", verdict.because());
+        let cells = [what, published, &ours].map(|cell| format!("<td>{}</td>", escaped(cell)));
         let _ = writeln!(
             text,
             "<tr><td><span class=\"{class}\">{mark}</span></td>{}</tr>",

@@ -83,7 +83,9 @@ pub(super) fn chapter_four(lab: &Laboratory, thesis: &Thesis) -> Result<Vec<Sect
             schedulers: &schedulers,
             published: "SW (windows of 1 s) brings nothing over the others, and costs nothing.",
             ours: "The same, for the published reason: its order is undone in the dispatch queue, where requests \
-                for different servers join one list.",
+                for different servers join one list. From the numbers of chapter 5 one can work out that SW was 6 % \
+                (strided) and 4 % (contiguous) shorter than FIFO; here it gains as much with contiguous reads and \
+                hardly anything with strided ones.",
         }
         .section(lab, thesis)?,
         Figure {
@@ -223,7 +225,7 @@ impl Figure<'_> {
         Ok(table)
     }
 
-    /// The times, with those that are printed.
+    /// The times that are printed.
     fn times(&self, lab: &Laboratory, thesis: &Thesis) -> Result<Table, String> {
         let mut table = Table::new(&["load", "scheduler", "published s", "ours s", "difference"]);
         for load in loads(self.operation) {
@@ -231,15 +233,14 @@ impl Figure<'_> {
                 let numbers = &lab.get(&Key::new(load, scheduler))?.numbers;
                 let names = load.names();
                 let printed = thesis.time([&names[0], &names[1], &names[2]], scheduler);
+                let Some((seconds, _)) = printed else { continue };
                 let margin = numbers.margin.map_or(String::new(), |one| format!(" ± {one:.1}"));
                 table.row(vec![
                     format!("{} {} {}B", names[1], names[0], names[2]),
                     (*scheduler).into(),
-                    printed.map_or("–".into(), |(seconds, _)| format!("{seconds:.1}")),
+                    format!("{seconds:.1}"),
                     format!("{:.1}{margin}", numbers.makespan),
-                    printed.map_or("–".into(), |(seconds, _)| {
-                        signed((numbers.makespan / seconds - 1.0) * 100.0, 1) + " %"
-                    }),
+                    signed((numbers.makespan / seconds - 1.0) * 100.0, 1) + " %",
                 ]);
             }
         }

@@ -11,9 +11,11 @@ pub(super) fn page(report: &Report) -> String {
     let mut text =
         format!("# {TITLE}\n\n{INTRODUCTION}\n\n{}\n\n## In short\n\n", report.effort_in_words());
     let mut verdicts = Table::new(&["", "what", "published", "ours"]);
-    for Verdict { what, published, ours, met } in &report.verdicts {
-        let mark = if *met { "met" } else { "**gap**" };
-        verdicts.row(vec![mark.into(), what.clone(), published.clone(), ours.clone()]);
+    for verdict in &report.verdicts {
+        let Verdict { what, published, ours, .. } = verdict;
+        let mark = if verdict.met { "met" } else { "**gap**" };
+        let ours = format!("{ours}{}", verdict.because());
+        verdicts.row(vec![mark.into(), what.clone(), published.clone(), ours]);
     }
     text += &tabular(&verdicts);
     text += "\n## The model and its calibration\n\n";

@@ -79,9 +79,10 @@ impl Key {
     fn repetitions(&self, effort: Effort) -> u64 {
         let usual = Key::new(self.load(), &self.scheduler);
         match effort {
-            Effort::Quick => 2,
             Effort::Full if *self == usual => 8,
             Effort::Full => 3,
+            Effort::Quick if *self == usual => 2,
+            Effort::Quick => 1,
         }
     }
 
@@ -134,7 +135,9 @@ impl Found {
         let scale = effort.share() as f64;
         let mut numbers = Numbers::of(outcome);
         numbers.makespan *= scale;
-        numbers.margin = numbers.margin.map(|margin| margin * scale);
+        // Two values hardly say how far they spread.
+        let enough = outcome.reports.len() > 2;
+        numbers.margin = numbers.margin.filter(|_| enough).map(|margin| margin * scale);
         let distances: Vec<f64> = outcome
             .reports
             .iter()

@@ -23,7 +23,8 @@ pub(super) struct Size {
     pub(super) window: Option<String>,
     pub(super) leaving: [f64; 4],
     pub(super) arriving: [f64; 4],
-    pub(super) place: String,
+    #[expect(dead_code, reason = "for whoever reads the file")]
+    place: String,
 }
 
 /// Mean distances of offsets in MB, in the same order.
@@ -32,7 +33,8 @@ pub(super) struct Size {
 pub(super) struct Distance {
     pub(super) scheduler: String,
     pub(super) megabytes: [f64; 4],
-    pub(super) place: String,
+    #[expect(dead_code, reason = "for whoever reads the file")]
+    place: String,
 }
 
 /// By how much one scheduler is faster than another.
