@@ -5,18 +5,24 @@
 //! needs nothing in between, and anything else that speaks that trait can sit in front of it.
 
 mod callers;
-pub mod control;
+mod change;
+mod control;
+mod deeds;
 pub mod engine;
+mod export;
 mod files;
 mod latch;
+pub mod listener;
 mod locks;
 mod nodes;
+pub mod service;
+pub mod session;
 mod store;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use iofwd_mount::{Cache, Caller, Errno};
+use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
 
@@ -36,13 +42,11 @@ pub struct Agent {
     locks: Arc<Locks>,
     engine: Engine,
     callers: Callers,
-    /// The kernel caches pages of files that are open for writing only, and reads them back.
-    readable: bool,
 }
 
 impl Agent {
     /// Export a directory.
-    pub fn new(path: &Path, cache: Cache, settings: &EngineSettings) -> Result<Agent, Errno> {
+    pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
         let nodes = Nodes::new(Arc::clone(tree.root()));
         Ok(Agent {
@@ -52,9 +56,18 @@ impl Agent {
             directories: Directories::directories(),
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
-            callers: Callers::default(),
-            readable: cache == Cache::Exclusive,
+            callers: Callers::new(settings.job_variables.clone()),
         })
+    }
+
+    /// How many callers wait for a lock.
+    fn waiting_for_locks(&self) -> usize {
+        self.locks.len_waiting()
+    }
+
+    /// A client is gone: nothing of what it locked is, and it waits for nothing.
+    fn release_locks(&self, client: u64) {
+        self.locks.release_client(client);
     }
 
     /// From now on this thread acts as the caller.
@@ -65,8 +78,13 @@ impl Agent {
     }
 
     /// Wait for everything under way, and make everything written durable.
-    pub fn flush(&self) -> Result<(), Errno> {
+    pub fn settle(&self) -> Result<(), Errno> {
         self.engine.drain();
+        self.make_durable()
+    }
+
+    /// Make everything durable that was written by now.
+    pub fn make_durable(&self) -> Result<(), Errno> {
         Identity::assume_agent();
         self.tree.sync(&self.nodes.elsewhere(self.tree.root().key()))
     }

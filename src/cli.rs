@@ -1,9 +1,13 @@
 //! What can be typed: the arguments of every subcommand, no logic.
 
+mod agent;
 mod background;
 mod bench;
+mod ctl;
 mod demo;
 mod helper;
+mod key;
+mod log;
 mod mount;
 mod replay;
 mod signals;
@@ -33,17 +37,28 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Mount a directory, forwarded through an agent in this process
+    /// Mount a directory, through an agent in this process, or what an agent elsewhere exports
     #[command(after_help = "Example:\n  iofwd mount /lustre/project /mnt/project\n  \
-        iofwd mount --cache=close-to-open --allow-other /data /mnt/data")]
-    Mount(MountArguments),
+        iofwd mount --cache=close-to-open --allow-other /data /mnt/data\n  \
+        iofwd mount --key-file /etc/iofwd/key ion1:7040/scratch /mnt/scratch\n  \
+        iofwd mount unix:/run/iofwd/agent.sock /mnt/scratch")]
+    Mount(Box<MountArguments>),
+    /// Serve directories to clients on other nodes
+    #[command(after_help = agent::EXAMPLES)]
+    Agent(agent::AgentArguments),
+    /// Tell a running agent to change something
+    #[command(after_help = ctl::EXAMPLES)]
+    Ctl(ctl::CtlArguments),
     /// Wait for everything under way, make it durable, unmount, confirm
     #[command(after_help = "Example:\n  iofwd unmount /mnt/project")]
     Unmount(UnmountArguments),
-    /// Show what the agent behind a mountpoint has done
+    /// Show what an agent, or the one behind a mountpoint, has done
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
-        iofwd status --json /mnt/project")]
+        iofwd status --json /mnt/project\n  iofwd status unix:/run/iofwd/agent.sock")]
     Status(StatusArguments),
+    /// Make the key that an agent and its clients share
+    #[command(after_help = "Example:\n  iofwd key new /etc/iofwd/agent.key")]
+    Key(key::KeyArguments),
     /// Replay a recording of `iofwd mount --record` in virtual time, and compare the decisions
     #[command(after_help = "Example:\n  iofwd mount --record=/tmp/trace /data /mnt\n  \
         iofwd replay /tmp/trace")]
@@ -62,7 +77,7 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -108,12 +123,39 @@ struct MountArguments {
     /// Record what is done to the scheduler, for iofwd replay
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Append the log to this file
+    /// The key that the agent has too
+    #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
+    key_file: Option<PathBuf>,
+    /// Certificates that may vouch for the agent: the connection is encrypted with TLS 1.3
     #[arg(long, value_name = "FILE")]
-    log_file: Option<PathBuf>,
-    /// What to log: error, warn, info, debug or trace
-    #[arg(long, value_name = "LEVEL", default_value = "info", env = "IOFWD_LOG")]
-    log: String,
+    tls_ca: Option<PathBuf>,
+    /// The agent's name in its certificate [default: the host that was typed]
+    #[arg(long, value_name = "NAME", requires = "tls_ca")]
+    tls_name: Option<String>,
+    /// This client's certificate, if the agent wants one
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_private_key"])]
+    tls_certificate: Option<PathBuf>,
+    /// The private key of this client's certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_private_key: Option<PathBuf>,
+    /// Variables of a process that name its job; the first that is set counts
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        env = "IOFWD_JOB_VARIABLES",
+        default_value = "SLURM_JOB_ID,PBS_JOBID,FLUX_JOB_ID"
+    )]
+    job_variables: Vec<String>,
+    /// Connections to the agent
+    #[arg(long, value_name = "COUNT", default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=4))]
+    connections: u32,
+    /// Give up reaching the agent after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    connect_timeout: u64,
+    #[command(flatten)]
+    log: log::LogArguments,
 }
 
 #[derive(Debug, Args)]
@@ -127,8 +169,12 @@ struct UnmountArguments {
 
 #[derive(Debug, Args)]
 struct StatusArguments {
-    /// The mountpoint
-    mountpoint: PathBuf,
+    /// The mountpoint, or an agent: HOST:PORT or unix:PATH
+    #[arg(value_name = "MOUNTPOINT|AGENT")]
+    place: PathBuf,
+    /// The key that the agent has too
+    #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
+    key_file: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -163,8 +209,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Mount(arguments) => mount::run(&arguments),
+        Command::Agent(arguments) => agent::run(&arguments),
+        Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),

@@ -25,8 +25,8 @@ pub struct Mount {
 /// The topmost mount on that directory.
 pub fn at(mountpoint: &Path) -> io::Result<Option<Mount>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
-    let mounts = table.split(|byte| *byte == b'\n').filter_map(parse);
-    Ok(mounts.filter(|mount| mount.mountpoint == mountpoint).last())
+    let mut mounts = table.split(|byte| *byte == b'\n').filter_map(parse);
+    Ok(mounts.rfind(|mount| mount.mountpoint == mountpoint))
 }
 
 /// Where a path leads, if it may end at a dead mount: the directory above can still be resolved.

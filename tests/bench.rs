@@ -1,6 +1,6 @@
 //! `iofwd bench` as users run it: the built program, real processes, real files, real signals.
 
-#![expect(clippy::print_stdout, reason = "reasons for skipping are for whoever runs it")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -79,7 +79,7 @@ fn periods_add_up_and_kept_files_are_named() {
     assert_eq!(all.len(), 2, "{text}");
     for row in all {
         let number = |name| row[column(name)].parse::<u64>().unwrap();
-        assert_eq!((number("bytes"), number("requests")), (3 * 32 << 10, 3 * 8));
+        assert_eq!((number("bytes"), number("requests")), ((3 * 32) << 10, 3 * 8));
         assert!(number("makespan_ns") >= number("io_ns") + 3 * 2_000_000, "computing counts");
     }
     let kept = files(room.path());

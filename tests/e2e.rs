@@ -2,10 +2,14 @@
 //! test says that it was skipped, and why.
 
 #![expect(clippy::print_stdout, reason = "seeds and reasons for skipping are for whoever runs it")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod e2e {
+    mod coherence;
     mod harness;
+    mod network;
     mod recording;
     mod reference;
     mod semantics;
+    mod sequence;
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::mounted::Cache;
+use crate::program::Cache;
 use crate::site::Site;
 
 /// Where one judge works.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use crate::program::Transport;
 use crate::speed::load::Load;
 
 /// What is to be done.
@@ -20,6 +21,8 @@ pub(crate) enum Task {
 pub(crate) struct Arguments {
     pub(crate) stages: Vec<String>,
     pub(crate) program: Choice,
+    /// How clients reach an agent in a process of its own; none if it is inside the mount.
+    pub(crate) through: Option<Transport>,
     /// How often `speed` measures each cell.
     pub(crate) rounds: usize,
     /// The most memory a mount with 64 writers may take.
@@ -52,6 +55,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
     let mut arguments = Arguments {
         stages: Vec::new(),
         program: Choice::Built,
+        through: None,
         rounds: DEFAULT_ROUNDS,
         memory_mib: DEFAULT_MEMORY_MIB,
     };
@@ -59,6 +63,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
     while let Some(word) = words.next() {
         match word.to_str() {
             Some("--program") => arguments.program = program(value(word, words.next())?),
+            Some("--through") => arguments.through = transport(value(word, words.next())?)?,
             Some("--rounds") => arguments.rounds = number(word, words.next())?,
             Some("--memory-mib") => arguments.memory_mib = number(word, words.next())?,
             Some(option) if option.starts_with('-') => return Err(usage(option)),
@@ -72,7 +77,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
 fn usage(word: &str) -> String {
     format!(
         "do not understand '{word}'; usage: cargo ci [list | [--program built|yardstick|bare|PATH] \
-         [--rounds N] [--memory-mib N] [STAGE...]]"
+         [--through embedded|unix|tcp] [--rounds N] [--memory-mib N] [STAGE...]]"
     )
 }
 
@@ -82,6 +87,15 @@ fn program(value: &OsStr) -> Choice {
         Some("yardstick") => Choice::Yardstick,
         Some("bare") => Choice::Bare,
         _ => Choice::Other(PathBuf::from(value)),
+    }
+}
+
+fn transport(value: &OsStr) -> Result<Option<Transport>, String> {
+    match value.to_str() {
+        Some("embedded") => Ok(None),
+        Some("unix") => Ok(Some(Transport::Unix)),
+        Some("tcp") => Ok(Some(Transport::Tcp)),
+        _ => Err(format!("--through needs embedded, unix or tcp, not {}", value.display())),
     }
 }
 
@@ -113,12 +127,14 @@ mod tests {
         let arguments = run(&["fsx", "--program", "bare", "--rounds", "3", "fio"]).unwrap();
         assert_eq!(arguments.stages, ["fsx", "fio"]);
         assert_eq!((arguments.program, arguments.rounds), (Choice::Bare, 3));
+        assert_eq!(run(&["--through", "tcp", "fsx"]).unwrap().through, Some(Transport::Tcp));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         assert!(run(&["--rounds"]).unwrap_err().contains("--rounds needs a value"));
         assert!(run(&["--rounds", "x"]).unwrap_err().contains("needs a number, not x"));
+        assert!(run(&["--through", "udp"]).unwrap_err().contains("embedded, unix or tcp, not udp"));
         assert!(run(&["--fast"]).unwrap_err().contains("'--fast'"));
     }
 }

@@ -13,6 +13,9 @@ mod guardian;
 mod judge;
 mod mounted;
 mod packages;
+mod program;
+
+mod service;
 mod site;
 mod speed;
 mod stage;

@@ -1,6 +1,9 @@
 //! What the judges need and a fresh system lacks: packages of the distribution, and two judges
 //! that are built from their crates.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::site::Site;
@@ -9,19 +12,45 @@ use crate::step::Step;
 
 /// Installs what is missing; says nothing about what is there.
 pub(crate) fn install(site: &Site) -> Verdict {
-    let mut missing: Vec<_> = WANTED.iter().filter(|(_, tool)| !is_there(tool)).collect();
-    missing.dedup_by_key(|(package, _)| *package);
-    let names: Vec<_> = missing.iter().map(|(package, _)| *package).collect();
+    let names = install_missing(site, WANTED)?;
+    let built: Vec<_> = CRATES.iter().map(|c| build(site, c)).collect::<Result<_, _>>()?;
+    let built = built.into_iter().flatten();
+    let installed: Vec<_> = names.into_iter().chain(built).collect();
+    Ok(Outcome::Passed(installed.join(" ")))
+}
+
+/// Installs the file systems that `speed-remote` compares with. Their servers are ours to start,
+/// not the system's.
+pub(crate) fn install_peers(site: &Site) -> Result<(), String> {
+    let refusal = Path::new(SERVICE_POLICY);
+    let ours = !refusal.exists();
+    if ours {
+        site.guardian.remove(refusal);
+        let failed = |e| format!("{SERVICE_POLICY}: {e}");
+        fs::write(refusal, "#!/bin/sh\nexit 101\n").map_err(failed)?;
+        fs::set_permissions(refusal, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+    }
+    let installed = install_missing(site, PEERS);
+    if ours {
+        fs::remove_file(refusal).map_err(|e| format!("{SERVICE_POLICY}: {e}"))?;
+    }
+    installed.map(drop)
+}
+
+fn install_missing(
+    site: &Site,
+    wanted: &'static [(&'static str, &str)],
+) -> Result<Vec<&'static str>, String> {
+    let mut names: Vec<_> =
+        wanted.iter().filter(|(_, tool)| !is_there(tool)).map(|(package, _)| *package).collect();
+    names.dedup();
     if !names.is_empty() {
         apt(site, &["update", "--quiet"])?;
         let mut words = vec!["install", "--quiet", "--yes", "--no-install-recommends"];
         words.extend(&names);
         apt(site, &words)?;
     }
-    let built: Vec<_> = CRATES.iter().map(|c| build(site, c)).collect::<Result<_, _>>()?;
-    let built = built.into_iter().flatten();
-    let installed: Vec<_> = names.into_iter().chain(built).collect();
-    Ok(Outcome::Passed(installed.join(" ")))
+    Ok(names)
 }
 
 fn apt(site: &Site, words: &[&str]) -> Result<String, String> {
@@ -63,6 +92,19 @@ const WANTED: &[(&str, &str)] = &[
     ("tar", "tar"),
     ("util-linux", "setpriv"),
 ];
+
+/// What only `speed-remote` needs.
+const PEERS: &[(&str, &str)] = &[
+    ("glusterfs-client", "glusterfs"),
+    ("glusterfs-server", "glusterd"),
+    ("openssh-client", "ssh"),
+    ("openssh-server", "sshd"),
+    ("openssh-sftp-server", "/usr/lib/openssh/sftp-server"),
+    ("sshfs", "sshfs"),
+];
+
+/// Debian asks this script whether a package may start its service.
+const SERVICE_POLICY: &str = "/usr/sbin/policy-rc.d";
 
 /// Crates whose programs judge, at the versions whose verdicts we know.
 const CRATES: &[(&str, &str)] = &[("pjdfstest", "0.2.2"), ("fsx", "0.3.2")];

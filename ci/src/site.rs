@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::arguments::{Arguments, Choice};
 use crate::guardian::Guardian;
-use crate::mounted::Program;
+use crate::program::{Program, Transport};
 use crate::step::Step;
 
 /// What every stage is given.
@@ -23,6 +23,8 @@ pub(crate) struct Site {
     pub(crate) memory_mib: u64,
     choice: Choice,
     program: OnceLock<Result<Program, String>>,
+    /// How clients reach the agent, if it is apart.
+    transport: Mutex<Option<Transport>>,
     memory: OnceLock<Result<PathBuf, String>>,
     stage: Mutex<&'static str>,
     logs: AtomicUsize,
@@ -49,6 +51,7 @@ impl Site {
             memory_mib: arguments.memory_mib,
             choice: arguments.program.clone(),
             program: OnceLock::new(),
+            transport: Mutex::new(arguments.through),
             memory: OnceLock::new(),
             stage: Mutex::new(""),
             logs: AtomicUsize::new(0),
@@ -84,7 +87,27 @@ impl Site {
     }
 
     /// What is judged; built when first asked for, so that it is never an old one.
-    pub(crate) fn program(&self) -> Result<&Program, String> {
+    pub(crate) fn program(&self) -> Result<Program, String> {
+        let transport = *self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.chosen()?.clone(), transport) {
+            (Program::Iofwd(path), Some(transport)) => Ok(Program::Remote { path, transport }),
+            (program, _) => Ok(program),
+        }
+    }
+
+    /// Judges with client and agent apart.
+    pub(crate) fn through<T>(&self, transport: Transport, judge: impl FnOnce() -> T) -> T {
+        let set = |to| {
+            let mut now = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *now, to)
+        };
+        let before = set(Some(transport));
+        let judged = judge();
+        set(before);
+        judged
+    }
+
+    fn chosen(&self) -> Result<&Program, String> {
         let program = self.program.get_or_init(|| match &self.choice {
             Choice::Built => Ok(Program::Iofwd(self.release("iofwd")?)),
             Choice::Other(path) => Ok(Program::Iofwd(path.clone())),

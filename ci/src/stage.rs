@@ -49,7 +49,7 @@ impl fmt::Display for Tally {
 pub(crate) fn list() {
     for stage in STAGES {
         let note = if stage.by_default { "" } else { " (only when named)" };
-        println!("{:12} {}{note}", stage.name, stage.about);
+        println!("{:16} {}{note}", stage.name, stage.about);
     }
 }
 
@@ -108,6 +108,10 @@ const fn judge(name: &'static str, about: &'static str, run: fn(&Site) -> Verdic
     Stage { name, about, by_default: true, mounts: true, run }
 }
 
+const fn named(name: &'static str, about: &'static str, run: fn(&Site) -> Verdict) -> Stage {
+    Stage { name, about, by_default: false, mounts: true, run }
+}
+
 const STAGES: &[Stage] = &[
     stage("format", "the sources are as rustfmt writes them", cargo::format),
     stage("packages", "the tools that the judges need are there", packages::install),
@@ -128,13 +132,11 @@ const STAGES: &[Stage] = &[
     judge("memory", "64 writers, and memory stays bounded", judge::memory),
     judge("fsx", "100,000 random operations on a file, in each cache mode", judge::fsx),
     judge("stress-ng", "the file system stressors, verifying", judge::stress_ng),
-    Stage {
-        name: "speed",
-        about: "against the bare directory, bindfs and the yardstick",
-        by_default: false,
-        mounts: true,
-        run: speed::measure,
-    },
+    judge("remote-pjdfstest", "POSIX, with client and agent apart", judge::remote_pjdfstest),
+    judge("remote-fio", "fio verifies, with client and agent apart", judge::remote_fio),
+    judge("remote-fsx", "random operations, with client and agent apart", judge::remote_fsx),
+    named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
+    named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
 ];
 
 #[cfg(test)]

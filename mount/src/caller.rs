@@ -11,7 +11,14 @@ pub struct Caller {
     pub pid: u32,
     /// Names this request until it is answered: an interruption refers to it.
     pub request: RequestKey,
+    /// As whom the store knows the caller, if it was told beforehand; `None` is a process of this
+    /// node, of which more can be learned by its number.
+    pub introduced: Option<Introduction>,
 }
+
+/// Names a caller that was introduced to the store: a process of another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Introduction(pub u64);
 
 /// The kernel's number for one request of one mount; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

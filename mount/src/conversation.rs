@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::cache::Cache;
 use crate::caller::{Caller, RequestKey};
 use crate::device::Device;
 use crate::errno::Errno;
@@ -11,8 +12,8 @@ use crate::protocol::Opcode;
 use crate::protocol::question::{self as q, Question, valid};
 use crate::reply::{Answer, DataReply, DirectoryReply, Form, Reply, XattrReply};
 use crate::store::{
-    Changes, CopyRange, HandleId, Lock, LockKind, LockOwner, LockRequest, NewNode, NodeId, ReadAt,
-    SetTime, Store, Timestamp, WriteAt,
+    Changes, CopyRange, HandleId, Lock, LockKind, LockOwner, LockRequest, NewNode, NodeId, OpenHow,
+    ReadAt, SetTime, Store, Timestamp, WriteAt,
 };
 
 /// Answer one request: call the store, or refuse what cannot be understood.
@@ -48,6 +49,7 @@ impl<'a> Exchange<'a> {
             gid: header.gid,
             pid: header.pid,
             request: RequestKey(header.unique),
+            introduced: None,
         };
         let node = NodeId(header.node);
         Exchange { store, device, question, caller, node }
@@ -112,6 +114,11 @@ impl<'a> Exchange<'a> {
 
     fn data_reply(&self) -> DataReply {
         DataReply::kernel(self.device, self.question.header.unique)
+    }
+
+    fn how(&self, flags: u32) -> OpenHow {
+        let readable = self.device.connection.cache == Cache::Exclusive;
+        OpenHow { flags: flags as i32, readable }
     }
 
     fn lookup(&mut self) -> Option<()> {
@@ -222,8 +229,8 @@ impl<'a> Exchange<'a> {
     }
 
     fn open(&mut self) -> Option<()> {
-        let flags = self.question.take::<q::Open>()?.flags as i32;
-        self.store.open(&self.caller, self.node, flags, self.reply());
+        let flags = self.question.take::<q::Open>()?.flags;
+        self.store.open(&self.caller, self.node, self.how(flags), self.reply());
         Some(())
     }
 
@@ -231,14 +238,14 @@ impl<'a> Exchange<'a> {
         let q::Create { flags, mode, umask, .. } = self.question.take()?;
         let name = self.question.name()?;
         let new = NewNode { mode, umask, device: 0 };
-        self.store.create(&self.caller, self.node, name, flags as i32, new, self.reply());
+        self.store.create(&self.caller, self.node, name, self.how(flags), new, self.reply());
         Some(())
     }
 
     fn tmpfile(&mut self) -> Option<()> {
         let q::Create { flags, mode, umask, .. } = self.question.take()?;
         let new = NewNode { mode, umask, device: 0 };
-        self.store.tmpfile(&self.caller, self.node, flags as i32, new, self.reply());
+        self.store.tmpfile(&self.caller, self.node, self.how(flags), new, self.reply());
         Some(())
     }
 
@@ -267,7 +274,7 @@ impl<'a> Exchange<'a> {
 
     fn flush(&mut self) -> Option<()> {
         let q::Flush { handle, lock_owner, .. } = self.question.take()?;
-        let owner = LockOwner(lock_owner);
+        let owner = LockOwner { client: 0, key: lock_owner };
         self.store.flush(&self.caller, self.node, HandleId(handle), owner, self.reply());
         Some(())
     }
@@ -374,7 +381,7 @@ impl<'a> Exchange<'a> {
         Some(LockRequest {
             node: self.node,
             handle: HandleId(handle),
-            owner: LockOwner(owner),
+            owner: LockOwner { client: 0, key: owner },
             lock: Lock { start, end, kind, pid },
             whole_file: flags & q::LK_FLOCK != 0,
             wait,

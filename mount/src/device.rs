@@ -49,11 +49,11 @@ impl Device {
         Ok(Device::new(file.into(), Arc::clone(&self.connection)))
     }
 
-    /// Wait for a request. `None` once the tree is unmounted.
-    pub(crate) fn receive<'a>(&self, buffer: &'a mut Buffer) -> io::Result<Option<&'a [u8]>> {
+    /// Wait for a request: its length. `None` once the tree is unmounted.
+    pub(crate) fn receive(&self, buffer: &mut Buffer) -> io::Result<Option<usize>> {
         loop {
             match nix::unistd::read(self.file.as_fd(), buffer.room()) {
-                Ok(count) => return Ok(Some(buffer.filled(count))),
+                Ok(count) => return Ok(Some(count)),
                 // ENOENT: the request was given up by its caller before it could be read.
                 Err(nix::Error::ENOENT | nix::Error::EINTR | nix::Error::EAGAIN) => {}
                 Err(nix::Error::ENODEV) => return Ok(None),
@@ -126,7 +126,7 @@ impl Buffer {
         &mut self.memory[self.start..]
     }
 
-    fn filled(&self, count: usize) -> &[u8] {
+    pub(crate) fn filled(&self, count: usize) -> &[u8] {
         &self.memory[self.start..self.start + count]
     }
 }

@@ -10,6 +10,7 @@ mod attach;
 pub mod cache;
 pub mod caller;
 mod conversation;
+pub mod crew;
 mod device;
 pub mod errno;
 mod negotiation;

@@ -1,5 +1,7 @@
 //! Replies: a promise to answer one request of the kernel, once, from whatever thread.
 
+mod directory;
+
 use std::io::IoSlice;
 use std::sync::Arc;
 
@@ -8,10 +10,12 @@ use zerocopy::IntoBytes;
 use crate::cache::Cache;
 use crate::device::{Connection, Device};
 use crate::errno::Errno;
-use crate::protocol::answer::{self, RawDirent};
+use crate::protocol::answer;
 use crate::store::{
     Attr, Controlled, Created, Entry, Lock, Opened, OpenedDirectory, Statfs, Timestamp,
 };
+
+pub use directory::{Collect, DirectoryReply, Dirent};
 
 /// A request that waits for its answer. Dropped without one it answers `EIO`, so that no caller
 /// waits for ever.
@@ -198,9 +202,14 @@ pub struct DataReply {
     to: DataDestination,
 }
 
+/// Takes bytes in place of the kernel.
+trait TakeData: FnOnce(Result<&[IoSlice<'_>], Errno>) + Send {}
+
+impl<F: FnOnce(Result<&[IoSlice<'_>], Errno>) + Send> TakeData for F {}
+
 enum DataDestination {
     Kernel(Pending),
-    Call(Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>),
+    Call(Box<dyn TakeData>),
 }
 
 impl std::fmt::Debug for DataDestination {
@@ -217,8 +226,10 @@ impl DataReply {
         DataReply { to: DataDestination::Kernel(Pending::new(device, unique)) }
     }
 
-    /// A reply that calls a function instead of answering the kernel.
-    pub fn call(function: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static) -> DataReply {
+    /// A reply that calls a function instead of answering the kernel, with the bytes as they lie.
+    pub fn call(
+        function: impl FnOnce(Result<&[IoSlice<'_>], Errno>) + Send + 'static,
+    ) -> DataReply {
         DataReply { to: DataDestination::Call(Box::new(function)) }
     }
 
@@ -226,7 +237,7 @@ impl DataReply {
     pub fn data(self, data: &[u8]) {
         match self.to {
             DataDestination::Kernel(pending) => pending.answer(&[], &[IoSlice::new(data)]),
-            DataDestination::Call(function) => function(Ok(data.to_vec())),
+            DataDestination::Call(function) => function(Ok(&[IoSlice::new(data)])),
         }
     }
 
@@ -234,9 +245,7 @@ impl DataReply {
     pub fn gathered(self, parts: &[IoSlice<'_>]) {
         match self.to {
             DataDestination::Kernel(pending) => pending.answer(&[], parts),
-            DataDestination::Call(function) => {
-                function(Ok(parts.iter().flat_map(|part| part.iter().copied()).collect()));
-            }
+            DataDestination::Call(function) => function(Ok(parts)),
         }
     }
 
@@ -261,6 +270,11 @@ impl XattrReply {
         XattrReply { reply, room: room as usize }
     }
 
+    /// A reply that wants the whole value, however long it is.
+    pub fn whole(reply: DataReply) -> XattrReply {
+        XattrReply { reply, room: usize::MAX }
+    }
+
     /// Answer as the caller asked: with the size alone, with the value, or that it does not fit.
     pub fn send(self, value: Result<&[u8], Errno>) {
         match value {
@@ -272,84 +286,5 @@ impl XattrReply {
             Ok(value) if value.len() > self.room => self.reply.error(Errno::ERANGE),
             Ok(value) => self.reply.data(value),
         }
-    }
-}
-
-/// One name of a directory.
-#[derive(Clone, Copy, Debug)]
-pub struct Dirent<'a> {
-    /// The inode number.
-    pub inode: u64,
-    /// Where the listing goes on after this name.
-    pub offset: u64,
-    /// Type, as in `d_type`.
-    pub kind: u8,
-    /// The name.
-    pub name: &'a [u8],
-}
-
-/// The promise to answer with a piece of a directory.
-#[derive(Debug)]
-pub struct DirectoryReply {
-    pending: Pending,
-    filled: Vec<u8>,
-    room: usize,
-    attributes: bool,
-}
-
-impl DirectoryReply {
-    pub(crate) fn new(
-        device: &Arc<Device>,
-        unique: u64,
-        room: u32,
-        attributes: bool,
-    ) -> DirectoryReply {
-        let pending = Pending::new(device, unique);
-        let room = room as usize;
-        DirectoryReply { pending, filled: Vec::with_capacity(room), room, attributes }
-    }
-
-    /// Whether each name should come with its attributes, as if it had been looked up.
-    pub fn wants_attributes(&self) -> bool {
-        self.attributes
-    }
-
-    /// Whether a name of that length still fits: ask before looking its attributes up.
-    pub fn fits(&self, name: &[u8]) -> bool {
-        self.filled.len() + self.size_of(name) <= self.room
-    }
-
-    /// Add a name. With attributes the kernel counts a reference to the node, as after a lookup;
-    /// without it asks when it needs them.
-    pub fn push(&mut self, dirent: &Dirent<'_>, entry: Option<&Entry>) {
-        if self.attributes {
-            let timeouts = self.pending.device.connection.timeouts;
-            let attr = entry.map_or(Attr::default(), |entry| entry.attr);
-            self.filled.extend_from_slice(answer::RawEntry::new(&attr, timeouts).as_bytes());
-        }
-        let raw = RawDirent {
-            inode: dirent.inode,
-            offset: dirent.offset,
-            name_length: dirent.name.len() as u32,
-            kind: u32::from(dirent.kind),
-        };
-        self.filled.extend_from_slice(raw.as_bytes());
-        self.filled.extend_from_slice(dirent.name);
-        self.filled.resize(self.filled.len().next_multiple_of(8), 0);
-    }
-
-    /// Answer with what was added; with nothing, at the end of the directory.
-    pub fn send(self) {
-        self.pending.answer(&self.filled, &[]);
-    }
-
-    /// Answer with an error.
-    pub fn error(self, errno: Errno) {
-        self.pending.refuse(errno);
-    }
-
-    fn size_of(&self, name: &[u8]) -> usize {
-        let entry = if self.attributes { size_of::<answer::RawEntry>() } else { 0 };
-        entry + (size_of::<RawDirent>() + name.len()).next_multiple_of(8)
     }
 }

@@ -8,13 +8,12 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, PoisonError};
 
 use crate::attach::attach;
 use crate::cache::Cache;
 use crate::conversation;
+use crate::crew::{Crew, Duty};
 use crate::device::{Buffer, Connection, Device};
 use crate::negotiation::Negotiation;
 use crate::store::Store;
@@ -75,7 +74,7 @@ fn largest_request() -> u32 {
 #[derive(Debug)]
 pub struct Session {
     fuser: fuser::Session<Negotiation>,
-    crew: Arc<Crew>,
+    crew: Arc<Crew<Service>>,
 }
 
 impl Session {
@@ -86,15 +85,9 @@ impl Session {
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Arc::new(Connection::new(options.cache));
         let device = Device::new(fuser.as_fd().try_clone_to_owned()?, connection);
-        let crew = Arc::new(Crew {
-            store,
-            payload: terms.max_write as usize,
-            most: options.threads.max(1),
-            idle: AtomicUsize::new(0),
-            members: Mutex::new(0),
-            gone: Condvar::new(),
-        });
-        crew.enlist(device)?;
+        let payload = terms.max_write as usize;
+        let post = Post { device: Arc::new(device), buffer: Buffer::new(payload) };
+        let crew = Crew::start(Service { store, payload }, options.threads, post)?;
         Ok(Session { fuser, crew })
     }
 
@@ -105,83 +98,48 @@ impl Session {
     }
 }
 
-/// The threads that serve. There is always one that listens; another joins when all are busy, and
-/// leaves when too many wait.
-struct Crew {
+/// Reads requests of the kernel, and has them answered.
+struct Service {
     store: Arc<dyn Store>,
     payload: usize,
-    most: usize,
-    idle: AtomicUsize,
-    members: Mutex<usize>,
-    gone: Condvar,
 }
 
-impl std::fmt::Debug for Crew {
+impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Crew").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("Service").field("payload", &self.payload).finish_non_exhaustive()
     }
 }
 
-impl Crew {
-    /// One more thread, unless there are enough.
-    fn enlist(self: &Arc<Crew>, device: Device) -> io::Result<()> {
-        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        if *members >= self.most {
-            return Ok(());
-        }
-        let crew = Arc::clone(self);
-        thread::Builder::new().name("iofwd-fuse".into()).spawn(move || {
-            crew.work(&Arc::new(device));
-            *crew.members.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-            crew.gone.notify_all();
-        })?;
-        *members += 1;
-        Ok(())
+/// A descriptor of the connection, and room for a request.
+struct Post {
+    device: Arc<Device>,
+    buffer: Buffer,
+}
+
+impl Duty for Service {
+    type Tools = Post;
+
+    fn name(&self) -> &'static str {
+        "iofwd-fuse"
     }
 
-    fn work(self: &Arc<Crew>, device: &Arc<Device>) {
-        let mut buffer = Buffer::new(self.payload);
-        loop {
-            if self.idle.fetch_add(1, Ordering::Relaxed) >= IDLE_MOST {
-                self.idle.fetch_sub(1, Ordering::Relaxed);
-                return;
+    fn equip(&self, from: &Post) -> io::Result<Post> {
+        let device = Arc::new(from.device.another()?);
+        Ok(Post { device, buffer: Buffer::new(self.payload) })
+    }
+
+    fn serve(&self, post: &mut Post, begin: &dyn Fn(&Post)) -> bool {
+        match post.device.receive(&mut post.buffer) {
+            Ok(Some(length)) => {
+                begin(post);
+                conversation::serve(&*self.store, &post.device, post.buffer.filled(length));
+                true
             }
-            let received = device.receive(&mut buffer);
-            let was_last_idle = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
-            match received {
-                Ok(Some(bytes)) => {
-                    if was_last_idle {
-                        self.reinforce(device);
-                    }
-                    conversation::serve(&*self.store, device, bytes);
-                }
-                Ok(None) => return,
-                Err(error) => {
-                    tracing::error!(%error, "the connection to the kernel broke");
-                    return;
-                }
+            Ok(None) => false,
+            Err(error) => {
+                tracing::error!(%error, "the connection to the kernel broke");
+                false
             }
-        }
-    }
-
-    /// Nobody listens any more: let one more join, so that a slow request holds up no other.
-    fn reinforce(self: &Arc<Crew>, device: &Arc<Device>) {
-        if *self.members.lock().unwrap_or_else(PoisonError::into_inner) >= self.most {
-            return;
-        }
-        let joined = device.another().and_then(|another| self.enlist(another));
-        if let Err(error) = joined {
-            tracing::warn!(%error, "cannot start another thread; going on with those there are");
-        }
-    }
-
-    fn wait(&self) {
-        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        while *members > 0 {
-            members = self.gone.wait(members).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
-
-/// More threads than these need not wait for work at a time.
-const IDLE_MOST: usize = 8;

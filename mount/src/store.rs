@@ -6,11 +6,15 @@
 
 use std::ffi::OsStr;
 
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
+
 use crate::caller::{Caller, RequestKey};
 use crate::reply::{DataReply, DirectoryReply, Reply, XattrReply};
 
 /// Identity of a file, directory or other node as long as the kernel remembers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct NodeId(pub u64);
 
 impl NodeId {
@@ -20,14 +24,31 @@ impl NodeId {
 
 /// Identity of an open file or directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct HandleId(pub u64);
 
 /// Who holds a lock: a process, or an open file description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockOwner(pub u64);
+pub struct LockOwner {
+    /// The client it belongs to; 0 is the mount of the same process.
+    pub client: u64,
+    /// What the kernel of that client calls it.
+    pub key: u64,
+}
+
+/// How a file is to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+pub struct OpenHow {
+    /// The flags of `open`.
+    pub flags: i32,
+    /// The kernel caches pages of the file and fills them: it reads, whatever the application may.
+    pub readable: bool,
+}
 
 /// Seconds and nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Timestamp {
     /// Whole seconds; negative before the epoch.
     pub secs: i64,
@@ -44,6 +65,7 @@ impl Timestamp {
 
 /// The attributes of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Attr {
     /// The node.
     pub node: NodeId,
@@ -77,6 +99,7 @@ pub struct Attr {
 
 /// A node that was found or made. The kernel now counts one more reference to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Entry {
     /// Its attributes, identity included.
     pub attr: Attr,
@@ -84,6 +107,7 @@ pub struct Entry {
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Opened {
     /// The handle to name it by.
     pub handle: HandleId,
@@ -93,6 +117,7 @@ pub struct Opened {
 
 /// An open directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct OpenedDirectory {
     /// The handle to name it by.
     pub handle: HandleId,
@@ -100,6 +125,7 @@ pub struct OpenedDirectory {
 
 /// A file that was made and opened in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Created {
     /// The new file.
     pub entry: Entry,
@@ -108,7 +134,8 @@ pub struct Created {
 }
 
 /// What to create: type and permissions as asked for, and the caller's mask.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct NewNode {
     /// Type and permissions, before the mask.
     pub mode: u32,
@@ -120,6 +147,7 @@ pub struct NewNode {
 
 /// A time to set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub enum SetTime {
     /// This time.
     To(Timestamp),
@@ -128,7 +156,8 @@ pub enum SetTime {
 }
 
 /// Attributes to change; those that are `None` stay.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Changes {
     /// An open file to act through.
     pub handle: Option<HandleId>,
@@ -147,7 +176,8 @@ pub struct Changes {
 }
 
 /// Where a read goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct ReadAt {
     /// The file.
     pub node: NodeId,
@@ -160,7 +190,8 @@ pub struct ReadAt {
 }
 
 /// Where a write goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct WriteAt {
     /// The file.
     pub node: NodeId,
@@ -176,6 +207,7 @@ pub struct WriteAt {
 
 /// Kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub enum LockKind {
     /// Shared.
     Read,
@@ -187,6 +219,7 @@ pub enum LockKind {
 
 /// A range of bytes and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Lock {
     /// First byte.
     pub start: u64,
@@ -216,7 +249,8 @@ pub struct LockRequest {
 }
 
 /// A range of one file to copy to another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct CopyRange {
     /// From this open file,
     pub source: HandleId,
@@ -232,6 +266,7 @@ pub struct CopyRange {
 
 /// The state of the file system that holds a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Statfs {
     /// Blocks in all, in units of `fragment`.
     pub blocks: u64,
@@ -324,15 +359,15 @@ pub trait Store: Send + Sync + 'static {
         name: &OsStr,
         reply: Reply<Entry>,
     );
-    /// Open a file, with the flags of `open`.
-    fn open(&self, caller: &Caller, node: NodeId, flags: i32, reply: Reply<Opened>);
+    /// Open a file.
+    fn open(&self, caller: &Caller, node: NodeId, how: OpenHow, reply: Reply<Opened>);
     /// Make and open a file; open it if it is there and `O_EXCL` is not set.
     fn create(
         &self,
         caller: &Caller,
         parent: NodeId,
         name: &OsStr,
-        flags: i32,
+        how: OpenHow,
         new: NewNode,
         reply: Reply<Created>,
     );
@@ -341,7 +376,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         caller: &Caller,
         parent: NodeId,
-        flags: i32,
+        how: OpenHow,
         new: NewNode,
         reply: Reply<Created>,
     );

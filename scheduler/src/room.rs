@@ -72,6 +72,11 @@ impl Room {
         Room::new(servers, Limit::NONE, Limit::NONE)
     }
 
+    /// From now on this is the bound of each server. What is in flight stays.
+    pub fn bound_each(&mut self, each: Limit) {
+        self.each = each;
+    }
+
     /// Takes note that a request went out.
     pub fn take(&mut self, request: &Request) {
         for used in [&mut self.servers[request.server.index()], &mut self.all] {

@@ -241,6 +241,11 @@ impl Scheduler {
         self.policy.direct(now, &directive);
     }
 
+    /// Changes what each server may have in flight; what is in flight stays.
+    pub fn bound_each(&mut self, each: Limit) {
+        self.room.bound_each(each);
+    }
+
     /// Number of requests that are not issued yet, parked ones included.
     pub fn queued(&self) -> usize {
         self.policy.len() + self.parked.len()

@@ -1,24 +1,68 @@
 //! Who the callers are: their supplementary groups, which the kernel does not send along.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 
 use iofwd_mount::Caller;
+use iofwd_mount::caller::Introduction;
+use iofwd_scheduler::request::JobId;
 
 use crate::backend::posix::Identity;
+use crate::job::Jobs;
+use crate::process::{groups_of, no_groups};
 
 /// Identities of recent callers. A process that changes its supplementary groups, and neither its
 /// user nor its group, is seen with the old ones for as long as [`TRUSTED`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Callers {
     known: DashMap<(u32, u32, u32), (Instant, Identity)>,
+    jobs: Jobs,
+    guests: DashMap<Introduction, Guest>,
+    next: AtomicU64,
+}
+
+/// A caller from another node: who it is there was told by its client.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    pub(crate) identity: Identity,
+    pub(crate) job: JobId,
 }
 
 impl Callers {
+    /// Nobody has called yet; jobs of this node's processes are named by these variables.
+    pub(super) fn new(variables: Vec<String>) -> Callers {
+        let (known, guests, next) = (DashMap::new(), DashMap::new(), AtomicU64::new(1));
+        Callers { known, jobs: Jobs::new(variables), guests, next }
+    }
+
+    /// Somebody who may be named as a caller from now on.
+    pub(super) fn introduce(&self, guest: Guest) -> Introduction {
+        let introduction = Introduction(self.next.fetch_add(1, Ordering::Relaxed));
+        self.guests.insert(introduction, guest);
+        introduction
+    }
+
+    /// Nobody will be named so any more.
+    pub(super) fn dismiss(&self, introduction: Introduction) {
+        self.guests.remove(&introduction);
+    }
+
+    /// The job that a caller belongs to.
+    pub(super) fn job(&self, caller: &Caller) -> JobId {
+        match caller.introduced.and_then(|introduction| self.guests.get(&introduction)) {
+            Some(guest) => guest.job,
+            None => JobId(self.jobs.of(caller.pid, caller.uid).id),
+        }
+    }
+
     /// The identity of a caller.
     pub(super) fn identity(&self, caller: &Caller) -> Identity {
+        if let Some(introduction) = caller.introduced {
+            let guest = self.guests.get(&introduction).map(|guest| guest.identity.clone());
+            return guest.unwrap_or_else(|| Identity::new(NOBODY, NOBODY, no_groups()));
+        }
         // The super-user passes every check that groups could decide.
         if caller.uid == 0 {
             return Identity::new(0, caller.gid, no_groups());
@@ -38,45 +82,9 @@ impl Callers {
     }
 }
 
-/// The supplementary groups of a thread; none if it is gone or the kernel itself asks.
-fn groups_of(pid: u32) -> Arc<[u32]> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    parse(&status)
-}
-
-fn parse(status: &str) -> Arc<[u32]> {
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("Groups:"))
-        .map(|list| list.split_whitespace().filter_map(|group| group.parse().ok()).collect())
-        .unwrap_or_else(no_groups)
-}
-
-fn no_groups() -> Arc<[u32]> {
-    thread_local! {
-        static NONE: Arc<[u32]> = Arc::from([]);
-    }
-    NONE.with(Arc::clone)
-}
-
+/// Who a caller is that was not introduced after all.
+const NOBODY: u32 = 65_534;
 /// How long the groups of a process are taken for granted.
 const TRUSTED: Duration = Duration::from_secs(1);
 /// More callers than these are not remembered.
 const KNOWN_MOST: usize = 16_384;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_read_from_the_status_of_a_process() {
-        assert_eq!(*parse("Name:\tx\nGroups:\t4 24 1000 \nNgid:\t0\n"), [4, 24, 1000]);
-        assert!(parse("Groups:\t\n").is_empty());
-        assert!(parse("").is_empty());
-    }
-
-    #[test]
-    fn a_process_that_is_gone_has_no_groups() {
-        assert!(groups_of(u32::MAX).is_empty());
-    }
-}

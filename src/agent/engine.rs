@@ -4,7 +4,6 @@
 //! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
 //! does it, together with its neighbours.
 
-mod budget;
 mod call;
 mod clock;
 mod cost;
@@ -13,6 +12,7 @@ mod report;
 mod settings;
 mod timer;
 mod transfer;
+mod tuning;
 mod workers;
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::WriteAt;
-use iofwd_mount::{Caller, DataReply, Errno, Reply};
+use iofwd_mount::{DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Layout, Piece as Stretch};
 use iofwd_scheduler::policy::{Batch, Decision};
 use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
@@ -29,18 +29,19 @@ use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::Time;
 
 use crate::backend::posix::Identity;
+use crate::budget::Budget;
+use crate::report::Report;
 
 use super::files::OpenFile;
 
-use budget::Budget;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
 use recorded::Recorded;
 use workers::{Task, Workers};
 
-pub use report::Report;
 pub use settings::EngineSettings;
+pub use tuning::Tuning;
 
 /// The engine of one agent.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Engine {
     /// Read from an open file, and answer.
     pub(super) fn read(
         &self,
-        caller: &Caller,
+        asker: Asker,
         open: Arc<OpenFile>,
         offset: u64,
         size: u32,
@@ -92,7 +93,7 @@ impl Engine {
         let extent = Extent::new(offset, u64::from(size));
         let mut stretches = self.core.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.data(&[]) };
-        let asked = Asked { caller, open: &open, operation: Operation::Read };
+        let asked = Asked { asker, open: &open, operation: Operation::Read };
         if stretches.next().is_some() {
             let whole =
                 Whole::new(WholeAnswer::Read(reply), self.core.layout.split(extent).count());
@@ -105,7 +106,7 @@ impl Engine {
         let mut reply = Some(reply);
         let id = self.core.admit(asked, stretch, &mut || Piece {
             file: Arc::clone(asked.open),
-            key: asked.caller.request,
+            key: asked.asker.key,
             identity: None,
             payload: Payload::None,
             append: false,
@@ -126,7 +127,7 @@ impl Engine {
     /// Write to an open file, and answer. Under `identity` if there is one.
     pub(super) fn write(
         &self,
-        caller: &Caller,
+        asker: Asker,
         identity: Option<Identity>,
         open: Arc<OpenFile>,
         at: &WriteAt,
@@ -134,7 +135,7 @@ impl Engine {
         reply: Reply<u32>,
     ) {
         let extent = Extent::new(at.offset, data.len() as u64);
-        let asked = Asked { caller, open: &open, operation: Operation::Write };
+        let asked = Asked { asker, open: &open, operation: Operation::Write };
         let mut stretches = self.core.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
@@ -170,7 +171,7 @@ impl Engine {
             self.core.is_contended().then(|| Payload::copy(data, budget.wait_for(data.len())));
         let id = self.core.admit(asked, stretch, &mut || Piece {
             file: Arc::clone(asked.open),
-            key: asked.caller.request,
+            key: asked.asker.key,
             identity: identity.clone(),
             payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
@@ -207,7 +208,7 @@ impl Engine {
         let parts = self.core.layout.split(extent).enumerate().map(|(index, stretch)| {
             let piece = Piece {
                 file: Arc::clone(asked.open),
-                key: asked.caller.request,
+                key: asked.asker.key,
                 identity: identity.cloned(),
                 payload: payload(&stretch),
                 append: false,
@@ -237,7 +238,7 @@ impl Engine {
     /// What the scheduler has done so far.
     pub fn report(&self) -> Report {
         let state = self.core.lock();
-        Report::new(state.scheduler.scheduler(), &state.costs)
+        report::report(state.scheduler.scheduler(), &state.costs)
     }
 }
 
@@ -249,9 +250,18 @@ impl Drop for Engine {
     }
 }
 
+/// On whose behalf a read or write is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    /// Names the call, should it be interrupted.
+    pub(super) key: RequestKey,
+    /// The job it belongs to.
+    pub(super) job: JobId,
+}
+
 /// Who asks for what, of which file.
 struct Asked<'a> {
-    caller: &'a Caller,
+    asker: Asker,
     open: &'a Arc<OpenFile>,
     operation: Operation,
 }
@@ -261,7 +271,7 @@ impl Asked<'_> {
         Request {
             id,
             file: FileId(self.open.node.id.0),
-            job: JobId(u64::from(self.caller.uid)),
+            job: self.asker.job,
             // Bytes that nobody is known to hold yet go to the first server's queue.
             server: stretch.server.unwrap_or(ServerId(0)),
             operation: self.operation,

@@ -110,6 +110,23 @@ impl Locks {
         }
     }
 
+    /// A client is gone, and with it all locks of its processes, and those it waits for.
+    pub(super) fn release_client(&self, client: u64) {
+        let mut waiting = self.waiting();
+        let (gone, stay): (VecDeque<_>, VecDeque<_>) =
+            waiting.queue.drain(..).partition(|waiter| waiter.request.owner.client == client);
+        waiting.queue = stay;
+        drop(waiting);
+        gone.into_iter().for_each(|waiter| waiter.reply.send(Err(Errno::EINTR)));
+        self.held.retain(|(_, owner), _| owner.client != client);
+        self.released();
+    }
+
+    /// How many wait.
+    pub(super) fn len_waiting(&self) -> usize {
+        self.waiting().queue.len()
+    }
+
     /// An open file is gone, and with it a `flock` that it may have held.
     pub(super) fn released(&self) {
         let mut waiting = self.waiting();

@@ -3,160 +3,21 @@
 //! Everything but reads, writes and waiting for locks is done at once on the calling thread.
 
 use std::ffi::OsStr;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::{
     Attr, Changes, Controlled, CopyRange, Created, Entry, HandleId, Lock, LockOwner, LockRequest,
-    NewNode, NodeId, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
+    NewNode, NodeId, OpenHow, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
 };
-use iofwd_mount::{Caller, DataReply, DirectoryReply, Errno, Reply, Store, XattrReply};
+use iofwd_mount::{Caller, DataReply, DirectoryReply, Reply, Store, XattrReply};
 
-use crate::backend::posix::{Directory, File, Found, Identity, Inode, Made};
+use crate::backend::posix::{Directory, Identity};
 
 use super::Agent;
-use super::files::OpenFile;
-use super::nodes::Node;
-
-impl Agent {
-    /// The node, with this thread acting as the caller.
-    fn node_as(&self, caller: &Caller, id: NodeId) -> Result<Arc<Node>, Errno> {
-        self.act_as(caller);
-        self.nodes.get(id)
-    }
-
-    /// What a name led to, as the kernel wants to hear of it.
-    fn enter(&self, found: &Found) -> Result<Entry, Errno> {
-        Ok(self.nodes.refer(found)?.entry(found.attr))
-    }
-
-    /// Do something in a directory that leads to a node.
-    fn make(
-        &self,
-        caller: &Caller,
-        parent: NodeId,
-        make: impl FnOnce(&Arc<Inode>) -> Result<Found, Errno>,
-    ) -> Result<Entry, Errno> {
-        let parent = self.node_as(caller, parent)?;
-        self.enter(&make(&parent.inode)?)
-    }
-
-    fn find(&self, caller: &Caller, parent: NodeId, name: &OsStr) -> Result<Entry, Errno> {
-        let parent = self.node_as(caller, parent)?;
-        // A name that is replaced between being found and being opened is looked up again.
-        for _ in 0..STALE_RETRIES {
-            match self.enter(&parent.inode.lookup(name)?) {
-                Err(errno) if errno == Errno::ESTALE => {}
-                result => return result,
-            }
-        }
-        Err(Errno::ESTALE)
-    }
-
-    fn open_file(&self, node: Arc<Node>, flags: i32) -> Result<Opened, Errno> {
-        let file = File::open(&node.inode, flags, self.readable)?;
-        let attr = node.name(file.attr(&node.inode)?);
-        let handle = self.files.insert(OpenFile::new(node, file));
-        Ok(Opened { handle, attr })
-    }
-
-    fn made(&self, made: Made) -> Created {
-        let node = self.nodes.adopt(made.inode);
-        let entry = node.entry(made.attr);
-        Created { entry, handle: self.files.insert(OpenFile::new(node, made.file)) }
-    }
-
-    fn create_file(
-        &self,
-        caller: &Caller,
-        parent: NodeId,
-        name: &OsStr,
-        flags: i32,
-        new: NewNode,
-    ) -> Result<Created, Errno> {
-        let parent = self.node_as(caller, parent)?;
-        if let Some(made) = parent.inode.create(name, flags, new)? {
-            return Ok(self.made(made));
-        }
-        // Somebody else has made it meanwhile. Only a file can be opened here; for anything else
-        // the kernel must look the name up again.
-        let found = parent.inode.lookup(name)?;
-        let node = self.nodes.refer(&found)?;
-        let opened = if node.inode.is_file() {
-            self.open_file(Arc::clone(&node), flags)
-        } else {
-            Err(Errno::ESTALE)
-        };
-        match opened {
-            Ok(opened) => Ok(Created { entry: Entry { attr: opened.attr }, handle: opened.handle }),
-            Err(errno) => {
-                self.nodes.forget(node.id, 1);
-                Err(errno)
-            }
-        }
-    }
-
-    fn change(&self, caller: &Caller, id: NodeId, changes: &Changes) -> Result<Attr, Errno> {
-        let node = self.node_as(caller, id)?;
-        let file = changes.handle.map(|handle| self.files.get(handle)).transpose()?;
-        node.inode.change(changes, file.as_ref().map(|open| &open.file))?;
-        Ok(node.name(node.inode.attr()?))
-    }
-
-    fn list(
-        &self,
-        caller: &Caller,
-        handle: HandleId,
-        offset: u64,
-        reply: &mut DirectoryReply,
-        id: NodeId,
-    ) -> Result<(), Errno> {
-        let node = self.node_as(caller, id)?;
-        let directory = self.directories.get(handle)?;
-        let mut directory = directory.lock().unwrap_or_else(PoisonError::into_inner);
-        directory.list(offset, |dirent| {
-            if !reply.fits(dirent.name) {
-                return false;
-            }
-            let dots = dirent.name == b"." || dirent.name == b"..";
-            let entry = (reply.wants_attributes() && !dots)
-                .then(|| name_of(dirent.name))
-                .and_then(|name| node.inode.lookup(name).ok())
-                .and_then(|found| self.enter(&found).ok());
-            reply.push(dirent, entry.as_ref());
-            true
-        })
-    }
-
-    fn flush_file(&self, handle: HandleId) -> Result<(), Errno> {
-        let open = self.files.get(handle)?;
-        open.late_error()?;
-        // Only what was written through this file can have gone wrong.
-        if open.written.load(Ordering::Relaxed) { open.file.flush() } else { Ok(()) }
-    }
-
-    fn control_handle(
-        &self,
-        handle: HandleId,
-        command: u32,
-        argument: &[u8],
-        room: usize,
-    ) -> Result<Controlled, Errno> {
-        if let Some(answer) = self.control(command, argument, room) {
-            return answer;
-        }
-        // The kernel does not say which of the two it is, but their numbers are apart.
-        match self.files.get(handle) {
-            Ok(open) => open.file.control(command, argument, room),
-            Err(_) => {
-                let directory = self.directories.get(handle)?;
-                let directory = directory.lock().unwrap_or_else(PoisonError::into_inner);
-                directory.control(command, argument, room)
-            }
-        }
-    }
-}
+use super::deeds::for_making;
+use super::engine::Asker;
 
 impl Store for Agent {
     fn lookup(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<Entry>) {
@@ -269,8 +130,8 @@ impl Store for Agent {
         );
     }
 
-    fn open(&self, caller: &Caller, node: NodeId, flags: i32, reply: Reply<Opened>) {
-        reply.send(self.node_as(caller, node).and_then(|node| self.open_file(node, flags)));
+    fn open(&self, caller: &Caller, node: NodeId, how: OpenHow, reply: Reply<Opened>) {
+        reply.send(self.node_as(caller, node).and_then(|node| self.open_file(node, how)));
     }
 
     fn create(
@@ -278,29 +139,30 @@ impl Store for Agent {
         caller: &Caller,
         parent: NodeId,
         name: &OsStr,
-        flags: i32,
+        how: OpenHow,
         new: NewNode,
         reply: Reply<Created>,
     ) {
-        reply.send(self.create_file(caller, parent, name, flags, new));
+        reply.send(self.create_file(caller, parent, name, how, new));
     }
 
     fn tmpfile(
         &self,
         caller: &Caller,
         parent: NodeId,
-        flags: i32,
+        how: OpenHow,
         new: NewNode,
         reply: Reply<Created>,
     ) {
         let parent = self.node_as(caller, parent);
-        let made = parent.and_then(|parent| parent.inode.tmpfile(flags, new));
+        let made = parent.and_then(|parent| parent.inode.tmpfile(for_making(how), new));
         reply.send(made.map(|made| self.made(made)));
     }
 
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
+        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
         match self.files.get(at.handle) {
-            Ok(open) => self.engine.read(caller, open, at.offset, at.size, reply),
+            Ok(open) => self.engine.read(asker, open, at.offset, at.size, reply),
             Err(errno) => reply.error(errno),
         }
     }
@@ -314,7 +176,8 @@ impl Store for Agent {
         open.written.store(true, Ordering::Relaxed);
         let identity =
             (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
-        self.engine.write(caller, identity, open, &at, data, reply);
+        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
+        self.engine.write(asker, identity, open, &at, data, reply);
     }
 
     fn flush(
@@ -492,10 +355,3 @@ impl Store for Agent {
         self.engine.interrupt(request);
     }
 }
-
-fn name_of(bytes: &[u8]) -> &OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
-}
-
-/// A name that changes faster than it can be looked up this often is given up.
-const STALE_RETRIES: usize = 16;

@@ -27,14 +27,12 @@ fn parse(arguments: &[OsString]) -> Result<MountArguments, Failure> {
     let cli = Cli::try_parse_from(typed).map_err(|error| {
         format!("{error}\nused as: mount -t fuse.iofwd DIRECTORY MOUNTPOINT [-o OPTIONS]")
     })?;
-    match cli.command {
-        Command::Mount(mut mount) => {
-            // The administrator mounts as for any other file system: these two are its defaults.
-            mount.options.splice(0..0, ["suid".to_string(), "dev".to_string()]);
-            Ok(mount)
-        }
-        _ => Err("the helper only mounts".into()),
-    }
+    let Command::Mount(mut mount) = cli.command else {
+        return Err("the helper only mounts".into());
+    };
+    // The administrator mounts as for any other file system: these two are its defaults.
+    mount.options.splice(0..0, ["suid".to_string(), "dev".to_string()]);
+    Ok(*mount)
 }
 
 #[cfg(test)]

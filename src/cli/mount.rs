@@ -1,34 +1,77 @@
 //! `iofwd mount`: checks what was typed, mounts, serves until it is unmounted.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
-use iofwd_mount::{Options, Session};
+use iofwd_mount::{Errno, Options, Session, Store};
 
 use crate::agent::Agent;
 use crate::agent::engine::EngineSettings;
 use crate::backend::posix::{self, Identity};
+use crate::client::{Address, Client, How, Source};
+use crate::key::Key;
 use crate::mounts;
+use crate::report::Report;
+use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
+use super::log::LogArguments;
 use super::{Failure, MountArguments, quantity, say_error, signals};
 
 /// What is meant by what was typed.
 struct Plan {
-    source: PathBuf,
+    source: From,
     options: Options,
     settings: EngineSettings,
     foreground: bool,
-    log_file: Option<PathBuf>,
+    log: LogArguments,
+}
+
+/// What is mounted.
+enum From {
+    /// A directory, through an agent of our own.
+    Directory(PathBuf),
+    /// What an agent elsewhere exports.
+    Agent(Box<How>),
+}
+
+/// The other side of the mount.
+pub(super) trait Behind: Store {
+    /// Make everything durable.
+    fn settle(&self) -> Result<(), Errno>;
+    /// What was done.
+    fn report(&self) -> Report;
+}
+
+impl Behind for Agent {
+    fn settle(&self) -> Result<(), Errno> {
+        Agent::settle(self)
+    }
+
+    fn report(&self) -> Report {
+        Agent::report(self)
+    }
+}
+
+impl Behind for Client {
+    fn settle(&self) -> Result<(), Errno> {
+        Client::settle(self)
+    }
+
+    fn report(&self) -> Report {
+        // What an agent that is gone has done is not known.
+        Client::report(self).unwrap_or_default()
+    }
 }
 
 pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
     let plan = plan(arguments)?;
-    check_places(&plan.source, &plan.options.mountpoint, arguments.force)?;
-    if !Identity::can_be_assumed() {
+    replace_dead(&plan.options.mountpoint, arguments.force)?;
+    check_places(&plan.source, &plan.options.mountpoint)?;
+    if !Identity::can_be_assumed() && matches!(plan.source, From::Directory(_)) {
         say_error(&format!(
             "not run as root: everything on the mount is done as user {}, whoever asks",
             nix::unistd::geteuid()
@@ -41,33 +84,54 @@ pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
             Side::Child(child) => parent = child,
         }
     }
-    start_log(arguments, plan.log_file.as_deref())
-        .and_then(|()| serve(&plan, &mut parent))
-        .map_err(|f| parent.fail(f))
+    plan.log.start().and_then(|()| serve(&plan, &mut parent)).map_err(|f| parent.fail(f))
 }
 
 fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let mountpoint = &plan.options.mountpoint;
     let signals = signals::block();
     posix::raise_limit();
-    let agent = Agent::new(&plan.source, plan.options.cache, &plan.settings)
-        .map_err(|errno| format!("cannot export {}: {errno}", plan.source.display()))?;
-    let agent = Arc::new(agent);
-    let session = Session::mount(Arc::clone(&agent) as Arc<_>, &plan.options)
+    let behind = plan.source.open(&plan.settings)?;
+    let session = Session::mount(Arc::clone(&behind) as Arc<_>, &plan.options)
         .map_err(|error| explain_mount(&error, mountpoint))?;
-    signals::watch(signals, mountpoint.clone(), Arc::clone(&agent))
+    signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
         .map_err(|error| format!("cannot start a thread: {error}"))?;
     check_usable(mountpoint)?;
-    tracing::info!(source = %plan.source.display(), mountpoint = %mountpoint.display(),
-        cache = %plan.options.cache, policy = plan.settings.policy, "mounted");
+    tracing::info!(source = plan.options.source, mountpoint = %mountpoint.display(),
+        cache = %plan.options.cache, "mounted");
     parent.succeed();
     session.wait();
-    finish(&agent)
+    finish(&*behind)
 }
 
-fn finish(agent: &Agent) -> Result<ExitCode, Failure> {
-    agent.flush().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
-    let report = agent.report();
+impl From {
+    fn set_key(&mut self, file: &Path) -> Result<(), Failure> {
+        match self {
+            From::Agent(how) => {
+                how.key = Some(Key::load(file).map_err(|error| error.to_string())?);
+                Ok(())
+            }
+            From::Directory(_) => Err("key_file: a directory needs no key".into()),
+        }
+    }
+
+    fn open(&self, settings: &EngineSettings) -> Result<Arc<dyn Behind>, Failure> {
+        match self {
+            From::Directory(path) => match Agent::new(path, settings) {
+                Ok(agent) => Ok(Arc::new(agent)),
+                Err(errno) => Err(format!("cannot export {}: {errno}", path.display())),
+            },
+            From::Agent(how) => match Client::connect(how) {
+                Ok(client) => Ok(client),
+                Err(error) => Err(error.to_string()),
+            },
+        }
+    }
+}
+
+fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
+    behind.settle().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
+    let report = behind.report();
     tracing::info!(
         reads = report.get("reads"),
         writes = report.get("writes"),
@@ -91,25 +155,22 @@ fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
 }
 
 fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
-    let source = arguments.source.canonicalize().map_err(|error| {
-        format!("cannot use {} as the source: {error}", arguments.source.display())
-    })?;
     let mountpoint = mounts::resolve(&arguments.mountpoint).map_err(|error| {
         let place = arguments.mountpoint.display();
-        match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("there is no directory {place} to mount on: make one first (mkdir)")
-            }
-            _ => format!("cannot use {place} as the mountpoint: {error}"),
+        if error.kind() == io::ErrorKind::NotFound {
+            format!("there is no directory {place} to mount on: make one first (mkdir)")
+        } else {
+            format!("cannot use {place} as the mountpoint: {error}")
         }
     })?;
+    let (source, shown) = source(arguments, &mountpoint)?;
     let mut plan = Plan {
         options: Options {
             cache: arguments.cache,
             allow_other: arguments.allow_other,
             read_only: arguments.read_only,
             threads: arguments.threads as usize,
-            ..Options::new(mountpoint, source.display().to_string())
+            ..Options::new(mountpoint, shown)
         },
         settings: EngineSettings {
             policy: arguments.policy.clone(),
@@ -117,16 +178,63 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             servers: arguments.servers,
             stripe: arguments.stripe,
             depth: arguments.depth,
+            job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
         },
         source,
         foreground: arguments.foreground,
         // The process that logs has another working directory than the one that was typed in.
-        log_file: arguments.log_file.as_deref().and_then(|path| std::path::absolute(path).ok()),
+        log: arguments.log.absolute(),
     };
     arguments.options.iter().try_for_each(|option| plan.apply(option))?;
     plan.settings.check()?;
     Ok(plan)
+}
+
+/// What is to be mounted, and how the list of mounts shows it.
+fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String), Failure> {
+    let typed = &arguments.source;
+    let agent = typed.to_str().and_then(Source::parse).filter(|_| !typed.is_dir());
+    let Some(agent) = agent else {
+        let path = typed.canonicalize().map_err(|error| {
+            format!(
+                "cannot use {} as the source: {error}; write a directory, HOST:PORT/EXPORT or \
+                 unix:PATH",
+                typed.display()
+            )
+        })?;
+        let shown = path.display().to_string();
+        return Ok((From::Directory(path), shown));
+    };
+    let key = arguments.key_file.as_deref().map(Key::load).transpose();
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    let how = How {
+        client: format!("{}:{}", host.to_string_lossy(), mountpoint.display()),
+        key: key.map_err(|error| error.to_string())?,
+        tls: tls(arguments, &agent)?,
+        job_variables: arguments.job_variables.clone(),
+        connections: arguments.connections as usize,
+        patience: Duration::from_secs(arguments.connect_timeout),
+        source: agent,
+    };
+    let shown = how.source.to_string();
+    Ok((From::Agent(Box::new(how)), shown))
+}
+
+/// How the connection is made safe, if it is to be.
+fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {
+    let Some(ca) = arguments.tls_ca.as_deref() else { return Ok(None) };
+    let host = match &agent.agent {
+        Address::Tcp(host) => host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host),
+        Address::Unix(_) => return Err("--tls-ca: a unix socket needs no encryption".into()),
+    };
+    let name = arguments.tls_name.as_deref().unwrap_or(host.trim_matches(['[', ']']));
+    let files = (arguments.tls_certificate.as_deref(), arguments.tls_private_key.as_deref());
+    let identity = match files {
+        (Some(certificate), Some(private_key)) => Some(tls::Identity { certificate, private_key }),
+        _ => None,
+    };
+    ClientTls::load(ca, name, identity).map(Some).map_err(|error| error.to_string())
 }
 
 impl Plan {
@@ -148,6 +256,7 @@ impl Plan {
             ("servers", count) => self.settings.servers = number(option, count)?,
             ("depth", count) => self.settings.depth = number(option, count)?,
             ("threads", count) => options.threads = number(option, count)?,
+            ("key_file", path) => self.source.set_key(Path::new(path))?,
             // For mount(8) and its table, not for file systems.
             ("defaults" | "auto" | "noauto" | "user" | "users" | "nofail" | "_netdev", _) => {}
             (known, _) if KERNEL_OPTIONS.contains(&known) => options.extra.push(option.into()),
@@ -179,16 +288,16 @@ const KERNEL_OPTIONS: [&str; 12] = [
 ];
 
 /// Refuse places that cannot work, and say why.
-fn check_places(source: &Path, mountpoint: &Path, force: bool) -> Result<(), Failure> {
+fn check_places(source: &From, mountpoint: &Path) -> Result<(), Failure> {
+    if !mountpoint.is_dir() {
+        return Err(format!("{} is not a directory: mount on a directory", mountpoint.display()));
+    }
+    let From::Directory(source) = source else { return Ok(()) };
     if !source.is_dir() {
         return Err(format!(
             "{} is not a directory: only directories can be forwarded",
             source.display()
         ));
-    }
-    replace_dead(mountpoint, force)?;
-    if !mountpoint.is_dir() {
-        return Err(format!("{} is not a directory: mount on a directory", mountpoint.display()));
     }
     if mountpoint != source && mountpoint.starts_with(source) {
         return Err(format!(
@@ -222,31 +331,13 @@ fn replace_dead(mountpoint: &Path, force: bool) -> Result<(), Failure> {
 
 fn explain_mount(error: &io::Error, mountpoint: &Path) -> Failure {
     let place = mountpoint.display();
-    match error.kind() {
-        io::ErrorKind::NotFound => format!(
-            "cannot mount on {place}: {error}; is /dev/fuse there (modprobe fuse), and, for \
-             ordinary users, fusermount3 (package fuse3)?"
-        ),
-        io::ErrorKind::PermissionDenied => format!(
-            "cannot mount on {place}: {error}; ordinary users need fusermount3 (package fuse3), \
-             a mountpoint of their own, and user_allow_other in /etc/fuse.conf for --allow-other"
-        ),
-        _ => format!("cannot mount on {place}: {}", error.to_string().trim()),
-    }
-}
-
-fn start_log(arguments: &MountArguments, file: Option<&Path>) -> Result<(), Failure> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&arguments.log)
-        .map_err(|error| format!("log level '{}': {error}", arguments.log))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_target(false);
-    match file {
-        Some(path) => {
-            let file = File::options().append(true).create(true).open(path).map_err(|error| {
-                format!("cannot write the log file {}: {error}", path.display())
-            })?;
-            log.with_ansi(false).with_writer(Mutex::new(file)).init();
-        }
-        None => log.with_writer(io::stderr).init(),
-    }
-    Ok(())
+    let remedy = if error.kind() == io::ErrorKind::NotFound {
+        "; is /dev/fuse there (modprobe fuse), and, for ordinary users, fusermount3 (package fuse3)?"
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
+        "; ordinary users need fusermount3 (package fuse3), a mountpoint of their own, and \
+         user_allow_other in /etc/fuse.conf for --allow-other"
+    } else {
+        ""
+    };
+    format!("cannot mount on {place}: {}{remedy}", error.to_string().trim())
 }

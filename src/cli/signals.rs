@@ -6,8 +6,9 @@ use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
 
-use crate::agent::Agent;
 use crate::mounts;
+
+use super::mount::Behind;
 
 /// Keep the signals for the thread that waits for them. Before any other thread is started.
 pub(super) fn block() -> SigSet {
@@ -20,20 +21,24 @@ pub(super) fn block() -> SigSet {
 }
 
 /// Unmount when a signal comes.
-pub(super) fn watch(set: SigSet, mountpoint: PathBuf, agent: Arc<Agent>) -> std::io::Result<()> {
+pub(super) fn watch(
+    set: SigSet,
+    mountpoint: PathBuf,
+    behind: Arc<dyn Behind>,
+) -> std::io::Result<()> {
     thread::Builder::new().name("iofwd-signals".into()).spawn(move || {
         while let Ok(signal) = set.wait() {
             // The terminal is gone; the mount need not be.
             if signal != Signal::SIGHUP {
                 tracing::info!(%signal, "unmounting");
-                leave(&mountpoint, &agent);
+                leave(&mountpoint, &*behind);
             }
         }
     })?;
     Ok(())
 }
 
-fn leave(mountpoint: &std::path::Path, agent: &Agent) {
+fn leave(mountpoint: &std::path::Path, behind: &dyn Behind) {
     match mounts::unmount(mountpoint) {
         // The session ends by itself now, and the process with it.
         Ok(()) => {}
@@ -42,7 +47,7 @@ fn leave(mountpoint: &std::path::Path, agent: &Agent) {
             if let Err(error) = mounts::detach(mountpoint) {
                 tracing::error!(%error, "cannot detach the mountpoint");
             }
-            std::process::exit(match agent.flush() {
+            std::process::exit(match behind.settle() {
                 Ok(()) => 0,
                 Err(errno) => {
                     tracing::error!(error = %errno, "not everything could be made durable");

@@ -1,16 +1,22 @@
-//! `iofwd status`: what the agent behind a mountpoint has done.
+//! `iofwd status`: what an agent, or the one behind a mountpoint, has done.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::agent::control;
-use crate::agent::engine::Report;
+use crate::client::Source;
+use crate::control;
 use crate::mounts;
+use crate::report::Report;
 
-use super::{Failure, StatusArguments, say};
+use super::{Failure, StatusArguments, ctl, say};
 
 pub(super) fn run(arguments: &StatusArguments) -> Result<ExitCode, Failure> {
-    let report = ask(&arguments.mountpoint)?;
+    let place = &arguments.place;
+    let agent = place.to_str().filter(|text| Source::parse(text).is_some() && !place.exists());
+    let report = match agent {
+        Some(agent) => ctl::tell(agent, arguments.key_file.as_deref(), vec!["status".into()])?,
+        None => ask(place)?,
+    };
     say(if arguments.json { json(&report) } else { table(&report) }.trim_end());
     Ok(ExitCode::SUCCESS)
 }
@@ -28,7 +34,8 @@ pub(super) fn ask(mountpoint: &Path) -> Result<Report, Failure> {
     })
 }
 
-fn table(report: &Report) -> String {
+/// A name and a value a line.
+pub(super) fn table(report: &Report) -> String {
     let width = report.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     report.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::agent::control;
-use crate::agent::engine::Report;
+use crate::control;
 use crate::mounts::{self, Mount};
+use crate::report::Report;
 
 use super::{Failure, UnmountArguments, say};
 

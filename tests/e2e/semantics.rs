@@ -7,16 +7,6 @@ mod unmounting;
 mod writing;
 
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
-
-/// Waits for something to become true, but not for ever.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
 
 /// Runs the program itself.
 fn iofwd(arguments: &[&std::ffi::OsStr]) -> Output {

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::area::Area;
 use crate::guardian;
-use crate::mounted::Program;
+use crate::program::Program;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;

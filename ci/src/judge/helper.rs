@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::area::Area;
-use crate::mounted::Program;
+use crate::program::Program;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;

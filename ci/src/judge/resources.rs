@@ -4,7 +4,8 @@ use std::fs;
 use std::time::Duration;
 
 use crate::area::Area;
-use crate::mounted::{Cache, on_mount};
+use crate::mounted::on_mount;
+use crate::program::Cache;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;

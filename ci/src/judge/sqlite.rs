@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::area::Area;
-use crate::mounted::{Cache, in_each_mode};
+use crate::mounted::in_each_mode;
+use crate::program::Cache;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;
@@ -14,7 +15,7 @@ use crate::step::Step;
 pub(crate) fn sqlite(site: &Site) -> Verdict {
     // The disk's own flushes would be most of the time, and are not what is judged.
     let area = |cache: Cache| Area::in_memory(site, &format!("sqlite-{}", cache.name()));
-    in_each_mode(site, area, |mounted, area| {
+    in_each_mode(site, &Cache::ALL, area, |mounted, area| {
         let writer = area.beside.join("writer.sql");
         fs::write(&writer, transactions()).map_err(|e| format!("{}: {e}", writer.display()))?;
         for journal in ["wal", "delete", "truncate"] {

@@ -2,7 +2,8 @@
 //! than on the bare directory is a failure; one that fails on both is only mentioned.
 
 use crate::area::Area;
-use crate::mounted::{Cache, on_mount};
+use crate::mounted::on_mount;
+use crate::program::Cache;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::{Finished, Step};

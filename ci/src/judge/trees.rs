@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::area::Area;
 use crate::judge::tree::{self, Kinds};
-use crate::mounted::{Cache, on_mount};
+use crate::mounted::on_mount;
+use crate::program::Cache;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;

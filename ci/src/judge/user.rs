@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use crate::area::Area;
-use crate::mounted::Program;
+use crate::program::Program;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
 use crate::step::Step;
@@ -16,7 +16,7 @@ pub(crate) fn user(site: &Site) -> Verdict {
         return Ok(Outcome::Skipped("only the program itself goes to the background".into()));
     };
     let area = Area::new(site, "user")?;
-    let program = &reachable(program, &area.beside)?;
+    let program = &reachable(&program, &area.beside)?;
     let failed = |e: std::io::Error| format!("{}: {e}", area.backing.display());
     for path in [&area.backing, &area.point] {
         chown(path, Some(NOBODY), Some(NOBODY)).map_err(failed)?;

@@ -89,6 +89,9 @@ pub(crate) const JOBS: &[Job] = &[
     },
 ];
 
+/// Those that no cache may answer.
+pub(crate) const UNCACHED_JOBS: &[Job] = JOBS.split_at(JOBS.len() - 1).0;
+
 const SECONDS: f64 = 1.5;
 
 /// The page cache is left as it is, and nothing waits for a disk.

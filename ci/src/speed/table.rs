@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::speed::Subject;
-use crate::speed::job::{JOBS, Job};
+use crate::speed::Comparison;
+use crate::speed::job::Job;
+use crate::speed::subject::Subject;
 
 /// All that was measured.
-#[derive(Default)]
 pub(crate) struct Table {
+    comparison: &'static Comparison,
     values: HashMap<(&'static str, &'static str), Vec<f64>>,
 }
 
@@ -34,12 +35,20 @@ impl fmt::Display for Check {
 }
 
 impl Table {
+    pub(crate) fn new(comparison: &'static Comparison) -> Self {
+        Self { comparison, values: HashMap::new() }
+    }
+
     pub(crate) fn add(&mut self, job: &Job, subject: Subject, value: f64) {
         self.values.entry((job.name, subject.name())).or_default().push(value);
     }
 
-    /// The bar in each job that it is about.
-    pub(crate) fn check(&self, bar: &Bar) -> Vec<Check> {
+    /// All bars, in each job that they are about.
+    pub(crate) fn checks(&self) -> Vec<Check> {
+        self.comparison.bars.iter().flat_map(|bar| self.check(bar)).collect()
+    }
+
+    fn check(&self, bar: &Bar) -> Vec<Check> {
         let about = |job: &&Job| bar.jobs.iter().any(|start| job.name.starts_with(start));
         let check = |job: &Job| {
             let ratio = self.median(job.name, bar.of)? / self.median(job.name, bar.over)?;
@@ -47,7 +56,7 @@ impl Table {
             let text = format!("{}: {of} {ratio:.2}x {over}, bar {:.2}x", job.name, bar.ratio);
             Some(Check { held: ratio >= bar.ratio, text })
         };
-        JOBS.iter().filter(about).filter_map(check).collect()
+        self.comparison.jobs.iter().filter(about).filter_map(check).collect()
     }
 
     fn median(&self, job: &'static str, subject: Subject) -> Option<f64> {
@@ -68,8 +77,8 @@ impl Table {
         cell: impl Fn(f64) -> String,
     ) -> fmt::Result {
         write!(f, "   {:28}", format!("{} {}", job.name, job.unit))?;
-        for subject in Subject::ALL {
-            let value = self.median(job.name, subject).map_or_else(|| "-".into(), &cell);
+        for subject in self.comparison.subjects {
+            let value = self.median(job.name, *subject).map_or_else(|| "-".into(), &cell);
             write!(f, "{value:>15}")?;
         }
         writeln!(f)
@@ -78,14 +87,16 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (title, relative) in [("medians", false), ("relative to yardstick", true)] {
+        let Comparison { subjects, jobs, base, .. } = self.comparison;
+        let relative_to = format!("relative to {}", base.name());
+        for (title, relative) in [("medians", false), (&*relative_to, true)] {
             write!(f, "   {title:28}")?;
-            for subject in Subject::ALL {
+            for subject in *subjects {
                 write!(f, "{:>15}", subject.name())?;
             }
             writeln!(f)?;
-            for job in JOBS {
-                let base = self.median(job.name, Subject::Yardstick).filter(|_| relative);
+            for job in *jobs {
+                let base = self.median(job.name, *base).filter(|_| relative);
                 self.row(f, job, |value| match base {
                     Some(base) => format!("{:.2}", value / base),
                     None => format!("{value:.0}"),
@@ -99,9 +110,17 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::speed::job::JOBS;
+
+    static TWO: Comparison = Comparison {
+        subjects: &[Subject::Coherent, Subject::Bindfs],
+        jobs: JOBS,
+        base: Subject::Bindfs,
+        bars: &[],
+    };
 
     fn table(coherent: &[f64], bindfs: &[f64]) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::new(&TWO);
         for value in coherent {
             table.add(&JOBS[0], Subject::Coherent, *value);
         }

@@ -10,8 +10,7 @@ use iofwd_mount::{DataReply, Errno, Reply};
 use crate::agent::files::OpenFile;
 use crate::agent::nodes::Node;
 use crate::backend::posix::Identity;
-
-use super::budget::Share;
+use crate::budget::Share;
 
 /// A request that waits for its turn.
 #[derive(Debug)]
@@ -197,7 +196,10 @@ mod tests {
 
     fn read_in_parts(results: Vec<Result<&[u8], Errno>>) -> Result<Vec<u8>, Errno> {
         let (sender, receiver) = mpsc::channel();
-        let reply = DataReply::call(move |result| sender.send(result).unwrap());
+        let reply = DataReply::call(move |result| {
+            let joined = result.map(|parts| parts.iter().flat_map(|part| part.to_vec()).collect());
+            sender.send(joined).unwrap();
+        });
         let whole = Whole::new(WholeAnswer::Read(reply), results.len());
         // The last part first: parts end in any order.
         for (index, result) in results.into_iter().enumerate().rev() {

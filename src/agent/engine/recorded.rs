@@ -1,8 +1,9 @@
 //! The scheduler, with everything that is done to it written down if somebody asked for that.
 
-use iofwd_scheduler::policy::{Decision, Directive};
+use iofwd_scheduler::policy::{Decision, Directive, Policy};
 use iofwd_scheduler::record::Event;
 use iofwd_scheduler::request::{Request, RequestId};
+use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Cancelled, Outcome, Scheduler};
 use iofwd_scheduler::time::Time;
 
@@ -52,6 +53,20 @@ impl Recorded {
     pub(super) fn direct(&mut self, now: Time, directive: Directive) {
         self.record(|| Event::Direct(now, directive));
         self.scheduler.direct(now, directive);
+    }
+
+    /// Hand over to another policy. A recording has one policy from beginning to end.
+    pub(super) fn switch(&mut self, now: Time, policy: Box<dyn Policy>) -> Result<(), String> {
+        if self.recorder.is_some() {
+            return Err("what is recorded keeps its policy".into());
+        }
+        self.scheduler.switch(now, policy);
+        Ok(())
+    }
+
+    /// Change what each server may have in flight.
+    pub(super) fn bound_each(&mut self, each: Limit) {
+        self.scheduler.bound_each(each);
     }
 
     /// Requests that are not issued yet.

@@ -15,9 +15,9 @@ use iofwd_scheduler::room::Limit;
 use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
+use crate::budget::Budget;
 use crate::trace::{Header, Recorder};
 
-use super::budget::Budget;
 use super::clock::Clock;
 use super::cost::Costs;
 use super::recorded::Recorded;
@@ -37,6 +37,8 @@ pub struct EngineSettings {
     pub stripe: u64,
     /// Requests under way at one server at a time.
     pub depth: u32,
+    /// Variables that name the job of a process of this node.
+    pub job_variables: Vec<String>,
     /// Write down here what is done to the scheduler.
     pub record: Option<PathBuf>,
 }
@@ -49,6 +51,7 @@ impl Default for EngineSettings {
             servers: 1,
             stripe: 64 << 10,
             depth: 64,
+            job_variables: crate::settings::JobSettings::default().variables,
             record: None,
         }
     }
@@ -87,11 +90,16 @@ impl EngineSettings {
     }
 
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
-        policy::by_name(&self.policy, &Setup::new(self.servers)).ok_or_else(|| {
-            let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
-            format!("no policy '{}': choose one of {}", self.policy, names.join(", "))
-        })
+        policy(&self.policy, &Setup::new(self.servers))
     }
+}
+
+/// The policy of a name, or which names there are.
+pub(super) fn policy(name: &str, setup: &Setup) -> Result<Box<dyn policy::Policy>, String> {
+    policy::by_name(name, setup).ok_or_else(|| {
+        let names: Vec<&str> = policy::ALL.iter().map(|known| known.name).collect();
+        format!("no policy '{name}': choose one of {}", names.join(", "))
+    })
 }
 
 impl Engine {

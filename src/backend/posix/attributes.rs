@@ -49,12 +49,12 @@ impl Inode {
 
     /// Set an extended attribute.
     pub fn setxattr(&self, name: &OsStr, value: &[u8], flags: i32) -> Result<(), Errno> {
-        system::setxattr(&*self.descriptor()?, &*system::c_string(name)?, value, flags)
+        system::setxattr(&*self.descriptor()?, &system::c_string(name)?, value, flags)
     }
 
     /// Read an extended attribute.
     pub fn getxattr(&self, name: &OsStr) -> Result<Vec<u8>, Errno> {
-        system::getxattr(&*self.descriptor()?, &*system::c_string(name)?)
+        system::getxattr(&*self.descriptor()?, &system::c_string(name)?)
     }
 
     /// The names of the extended attributes, each with a zero byte behind it.
@@ -64,7 +64,7 @@ impl Inode {
 
     /// Remove an extended attribute.
     pub fn removexattr(&self, name: &OsStr) -> Result<(), Errno> {
-        system::removexattr(&*self.descriptor()?, &*system::c_string(name)?)
+        system::removexattr(&*self.descriptor()?, &system::c_string(name)?)
     }
 
     /// The state of the file system that holds the node.

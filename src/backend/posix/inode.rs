@@ -190,5 +190,5 @@ pub(super) fn key_of(stat: &libc::statx) -> Key {
 
 pub(super) fn birth_of(stat: &libc::statx) -> Birth {
     (stat.stx_mask & libc::STATX_BTIME != 0)
-        .then(|| Timestamp { secs: stat.stx_btime.tv_sec, nanos: stat.stx_btime.tv_nsec })
+        .then_some(Timestamp { secs: stat.stx_btime.tv_sec, nanos: stat.stx_btime.tv_nsec })
 }

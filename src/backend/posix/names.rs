@@ -98,12 +98,12 @@ impl Inode {
 
     /// Remove a name that is not a directory.
     pub fn unlink(&self, name: &OsStr) -> Result<(), Errno> {
-        system::unlinkat(&*self.descriptor()?, &*system::component(name)?, 0)
+        system::unlinkat(&*self.descriptor()?, &system::component(name)?, 0)
     }
 
     /// Remove an empty directory.
     pub fn rmdir(&self, name: &OsStr) -> Result<(), Errno> {
-        system::unlinkat(&*self.descriptor()?, &*system::component(name)?, libc::AT_REMOVEDIR)
+        system::unlinkat(&*self.descriptor()?, &system::component(name)?, libc::AT_REMOVEDIR)
     }
 
     /// Rename, with the flags of `renameat2`.

@@ -7,8 +7,7 @@ use std::process::{Child, Command, Stdio};
 use nix::errno::Errno;
 use nix::libc;
 
-use super::eventually;
-use crate::e2e::harness::Mount;
+use crate::e2e::harness::{Mount, eventually};
 
 fn open(path: &std::path::Path) -> File {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap()

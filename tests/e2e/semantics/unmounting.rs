@@ -7,8 +7,8 @@ use std::io::Write;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{eventually, iofwd, text};
-use crate::e2e::harness::Mount;
+use super::{iofwd, text};
+use crate::e2e::harness::{Mount, eventually};
 
 fn mounted(mount: &Mount) -> bool {
     let table = fs::read_to_string("/proc/self/mounts").unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Bytes that may be held, and those that are.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     most: usize,
     held: Mutex<usize>,
     freed: Condvar,
@@ -15,18 +15,19 @@ pub(super) struct Budget {
 
 /// A part of the budget, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     budget: Arc<Budget>,
     bytes: usize,
 }
 
 impl Budget {
-    pub(super) fn new(most: usize) -> Arc<Budget> {
+    /// A budget of so many bytes.
+    pub fn new(most: usize) -> Arc<Budget> {
         Arc::new(Budget { most, held: Mutex::new(0), freed: Condvar::new() })
     }
 
     /// Wait until there is room. One that is larger than the budget goes when it is alone.
-    pub(super) fn wait_for(self: &Arc<Budget>, bytes: usize) -> Share {
+    pub fn wait_for(self: &Arc<Budget>, bytes: usize) -> Share {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         while *held > 0 && *held + bytes > self.most {
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +37,7 @@ impl Budget {
     }
 
     /// Take it at once, whatever is held: for those who must not wait. There are few of them.
-    pub(super) fn take(self: &Arc<Budget>, bytes: usize) -> Share {
+    pub fn take(self: &Arc<Budget>, bytes: usize) -> Share {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
         Share { budget: Arc::clone(self), bytes }
     }

@@ -1,5 +1,6 @@
 //! All that can be seen of a directory and the files open in it, except what no two directories
-//! share: inode numbers (only which names are one file), and times that nobody set.
+//! share: inode numbers (only which names are one file), and times that nobody set. Of what should
+//! be one and the same directory, these too.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -18,19 +19,37 @@ use super::attribute;
 pub(crate) type State = BTreeMap<String, String>;
 
 /// The first difference between two states, in words.
-pub(crate) fn difference(mounted: &State, plain: &State) -> Option<String> {
-    let names = mounted.keys().chain(plain.keys());
-    let different = names.into_iter().find(|name| mounted.get(*name) != plain.get(*name))?;
+pub(crate) fn difference(here: &State, there: &State) -> Option<String> {
+    let names = here.keys().chain(there.keys());
+    let different = names.into_iter().find(|name| here.get(*name) != there.get(*name))?;
     let show = |state: &State| state.get(different).cloned().unwrap_or_else(|| "nothing".into());
-    Some(format!(
-        "{different}\n  on the mount:     {}\n  in the directory: {}",
-        show(mounted),
-        show(plain)
-    ))
+    Some(format!("{different}\n  here:  {}\n  there: {}", show(here), show(there)))
 }
 
-/// Reads all of it.
+/// All that is to be seen of the directory, and of the files open in it.
 pub(crate) fn read(root: &Path, slots: &[Option<OwnedFd>]) -> State {
+    let mut state = tree(root, plain);
+    for (number, slot) in slots.iter().enumerate() {
+        if let Some(file) = slot {
+            state.insert(format!("open file {number}"), open_file(file));
+        }
+    }
+    state
+}
+
+/// All that every client of one directory must agree on, inode numbers and times included; but not
+/// when a file was last read, because looking changes it.
+pub(crate) fn exact(root: &Path) -> State {
+    tree(root, |stat| {
+        let modified = (stat.st_mtime, stat.st_mtime_nsec);
+        let changed = (stat.st_ctime, stat.st_ctime_nsec);
+        let (number, blocks) = (stat.st_ino, stat.st_blocks);
+        let times = format!("modified {modified:?}, changed {changed:?}");
+        format!("{}, inode {number}, {blocks} blocks, {times}", plain(stat))
+    })
+}
+
+fn tree(root: &Path, attributes: impl Fn(&FileStat) -> String) -> State {
     let mut state = State::new();
     let mut first_names = HashMap::new();
     let mut rest = vec![PathBuf::new()];
@@ -43,17 +62,12 @@ pub(crate) fn read(root: &Path, slots: &[Option<OwnedFd>]) -> State {
                 let file = (stat.st_mode, stat.st_ino);
                 let first = first_names.entry(file).or_insert_with(|| name.clone());
                 let (first, contents) = (first.clone(), contents(&path, &stat));
-                let attributes = extended(&path);
-                format!("{}, one file with {first:?}, {contents}, {attributes}", plain(&stat))
+                let (stat, extended) = (attributes(&stat), extended(&path));
+                format!("{stat}, one file with {first:?}, {contents}, {extended}")
             }
         };
         state.insert(name, text);
         rest.extend(children(&path, &relative));
-    }
-    for (number, slot) in slots.iter().enumerate() {
-        if let Some(file) = slot {
-            state.insert(format!("open file {number}"), open_file(file));
-        }
     }
     state
 }

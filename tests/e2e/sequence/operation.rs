@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::lock::{LockStep, locks};
+
 /// A path in the tree, by its place in [`PATHS`].
 pub(crate) type Name = usize;
 /// An open file, by its place among [`SLOTS`].
@@ -15,6 +17,7 @@ pub(crate) enum Operation {
     Data(DataStep),
     Name(NameStep),
     Attribute(AttributeStep),
+    Lock(LockStep),
 }
 
 /// On an open file as such.
@@ -80,6 +83,7 @@ pub(crate) fn operations(holes: Holes) -> BoxedStrategy<Operation> {
         6 => data().prop_map(Operation::Data),
         5 => names().prop_map(Operation::Name),
         3 => attributes().prop_map(Operation::Attribute),
+        3 => locks().prop_map(Operation::Lock),
     ]
     .boxed()
 }

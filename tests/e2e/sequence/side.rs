@@ -1,5 +1,5 @@
-//! One of the two directories that are compared: does a step, and answers in words that can be
-//! compared, an error as its name.
+//! One client of one of the directories that are compared: does a step, and answers in words that
+//! can be compared, an error as its name.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,6 +13,7 @@ use nix::sys::uio::{pread, pwrite};
 use nix::unistd::{self, Gid, Uid};
 
 use super::attribute;
+use super::lock::{self, LockStep};
 use super::operation::{AttributeStep, DataStep, FileStep, NameStep, Operation, PATHS, SLOTS};
 use super::state::{self, State};
 
@@ -23,6 +24,8 @@ pub(crate) struct Side {
     /// Where the names are.
     tree: PathBuf,
     slots: [Option<OwnedFd>; SLOTS],
+    /// Whether a lock was tried for on the open file.
+    locked: [bool; SLOTS],
 }
 
 type Answer = Result<String, Errno>;
@@ -30,12 +33,23 @@ type Answer = Result<String, Errno>;
 impl Side {
     /// A new directory with a little in it.
     pub(crate) fn new(room: &Path) -> Self {
-        let (room, tree) = (room.to_owned(), room.join("tree"));
+        let side = Self::of(room);
         for directory in ["d/e", "f"] {
-            fs::create_dir_all(tree.join(directory)).expect("the directory is new");
+            fs::create_dir_all(side.tree.join(directory)).expect("the directory is new");
         }
-        fs::write(tree.join("a"), "something to begin with").expect("the directory is new");
-        Self { room, tree, slots: Default::default() }
+        fs::write(side.tree.join("a"), "something to begin with").expect("the directory is new");
+        side
+    }
+
+    /// Another client of a directory that another one has made.
+    pub(crate) fn of(room: &Path) -> Self {
+        let (room, tree) = (room.to_owned(), room.join("tree"));
+        Self { room, tree, slots: Default::default(), locked: Default::default() }
+    }
+
+    /// What is compared.
+    pub(crate) fn room(&self) -> &Path {
+        &self.room
     }
 
     /// Does it, and says what came of it.
@@ -45,6 +59,7 @@ impl Side {
             Operation::Data(step) => self.on_data(step),
             Operation::Name(step) => self.on_name(step),
             Operation::Attribute(step) => self.on_attribute(step),
+            Operation::Lock(step) => self.on_lock(step),
         };
         answer.unwrap_or_else(|error| format!("{error:?}"))
     }
@@ -57,7 +72,7 @@ impl Side {
     fn on_file(&mut self, step: &FileStep) -> Answer {
         match *step {
             FileStep::Open { slot, name, flags, mode } => {
-                self.slots[slot] = None;
+                self.take(slot);
                 // Opening a pipe would wait for the other end.
                 let flags = OFlag::from_bits_retain(flags | libc::O_NONBLOCK | libc::O_CLOEXEC);
                 let opened = fcntl::open(&self.path(name), flags, Mode::from_bits_truncate(mode));
@@ -65,23 +80,18 @@ impl Side {
                 Ok("opened".into())
             }
             FileStep::Temporary { slot, name } => {
-                self.slots[slot] = None;
+                self.take(slot);
                 let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
                 self.slots[slot] = Some(fcntl::open(&self.path(name), flags, Mode::S_IRWXU)?);
                 Ok("opened".into())
             }
             FileStep::Close { slot } => {
-                let fd = self.slots[slot].take().ok_or(Errno::EBADF)?;
+                let fd = self.take(slot).ok_or(Errno::EBADF)?;
                 done(unistd::close(fd))
             }
             FileStep::Sync { slot, data_only: true } => done(unistd::fdatasync(self.file(slot)?)),
             FileStep::Sync { slot, data_only: false } => done(unistd::fsync(self.file(slot)?)),
-            FileStep::Seek { slot, offset, whence } => {
-                let file = self.file(slot)?;
-                // SAFETY: the call takes no pointer.
-                let at = unsafe { libc::lseek(file.as_raw_fd(), offset, whence) };
-                Errno::result(at).map(|at| format!("at {at}"))
-            }
+            FileStep::Seek { slot, offset, whence } => seek(self.file(slot)?, offset, whence),
         }
     }
 
@@ -185,6 +195,12 @@ impl Side {
         }
     }
 
+    fn on_lock(&mut self, step: &LockStep) -> Answer {
+        let slot = step.slot();
+        self.locked[slot] = true;
+        step.apply(self.file(slot)?)
+    }
+
     /// Times set by hand are the only ones that both sides must agree on.
     fn set_times(&self, path: &Path, accessed: Option<i64>, modified: Option<i64>) -> Answer {
         let time = |seconds: Option<i64>| {
@@ -198,6 +214,15 @@ impl Side {
         Ok(format!("accessed {accessed:?}, modified {modified:?}"))
     }
 
+    /// An open file about to be closed.
+    fn take(&mut self, slot: usize) -> Option<OwnedFd> {
+        let file = self.slots[slot].take();
+        if std::mem::take(&mut self.locked[slot]) {
+            file.iter().for_each(lock::let_go);
+        }
+        file
+    }
+
     fn path(&self, name: usize) -> PathBuf {
         self.tree.join(PATHS[name])
     }
@@ -205,6 +230,16 @@ impl Side {
     fn file(&self, slot: usize) -> Result<&OwnedFd, Errno> {
         self.slots[slot].as_ref().ok_or(Errno::EBADF)
     }
+}
+
+fn seek(file: &OwnedFd, offset: i64, whence: i32) -> Answer {
+    let is_directory = stat::fstat(file)?.st_mode & libc::S_IFMT == libc::S_IFDIR;
+    if is_directory && whence != libc::SEEK_SET && whence != libc::SEEK_CUR {
+        return Ok("where a directory ends is its own affair".into());
+    }
+    // SAFETY: the call takes no pointer.
+    let at = unsafe { libc::lseek(file.as_raw_fd(), offset, whence) };
+    Errno::result(at).map(|at| format!("at {at}"))
 }
 
 fn copy((from, from_at): (i32, i64), (to, to_at): (i32, i64), length: usize) -> Answer {

@@ -1,0 +1,368 @@
+//! An agent that serves clients of other processes and nodes: its exports, its clients, and the
+//! terms on which they are let in.
+
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use dashmap::DashMap;
+
+use iofwd_mount::store::NodeId;
+
+use crate::backend::posix::Identity;
+use crate::key::Key;
+use crate::link::Hub;
+use crate::penalty::Penalties;
+use crate::report::Report;
+use crate::settings::{self, Settings, Transport};
+use crate::tls::AgentTls;
+use crate::wire::greeting::{Bytes32, Welcome};
+
+use super::engine::EngineSettings;
+use super::export::Export;
+use super::session::{Counts, Rights, Session, Squash, Terms};
+
+/// An agent with its exports and clients.
+#[derive(Debug)]
+pub struct Service {
+    pub(super) settings: Settings,
+    pub(super) key: Option<Key>,
+    pub(super) tls: Option<AgentTls>,
+    exports: Vec<Export>,
+    pub(super) hub: Arc<Hub>,
+    sessions: DashMap<u64, Known>,
+    next: AtomicU64,
+    counts: Arc<Counts>,
+    penalties: Mutex<Penalties>,
+    begun: Instant,
+    is_stopping: AtomicBool,
+}
+
+/// A client, and what its further connections must show.
+#[derive(Debug)]
+struct Known {
+    session: Arc<Session>,
+    token: Bytes32,
+    connections: usize,
+}
+
+/// Who is at the other end of a connection, as far as can be seen from here.
+#[derive(Clone, Debug)]
+pub(super) enum Peer {
+    /// Somebody at an address.
+    Address(IpAddr),
+    /// A process of this node.
+    Local { uid: u32, gid: u32 },
+}
+
+impl std::fmt::Display for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Peer::Address(address) => write!(f, "{address}"),
+            Peer::Local { uid, .. } => write!(f, "user {uid} of this node"),
+        }
+    }
+}
+
+impl Peer {
+    /// Whether it may tell the agent what to do: its own user, or the super-user, of this node.
+    pub(super) fn is_master(&self) -> bool {
+        let own = nix::unistd::geteuid().as_raw();
+        matches!(self, Peer::Local { uid, .. } if *uid == 0 || *uid == own)
+    }
+}
+
+impl Service {
+    /// Open the exports; nobody can connect yet.
+    pub fn new(settings: Settings) -> Result<Arc<Service>, String> {
+        let key = settings.key_file.as_deref().map(Key::load).transpose();
+        let key = key.map_err(|error| error.to_string())?;
+        let tls = settings.tls.as_ref().map(|files| {
+            let client_ca = files.client_ca.as_deref();
+            AgentTls::load(&files.certificate, &files.private_key, client_ca)
+        });
+        let tls = tls.transpose().map_err(|error| error.to_string())?;
+        let engine = engine_settings(&settings);
+        engine.check()?;
+        let exports: Result<Vec<Export>, String> =
+            settings.exports.iter().map(|export| Export::open(export, &engine)).collect();
+        let hub = Hub::start(THREADS, settings.limits.memory as usize)
+            .map_err(|error| format!("cannot start: {error}"))?;
+        Ok(Arc::new(Service {
+            settings,
+            key,
+            tls,
+            exports: exports?,
+            hub,
+            sessions: DashMap::new(),
+            next: AtomicU64::new(1),
+            counts: Arc::default(),
+            penalties: Mutex::default(),
+            begun: Instant::now(),
+            is_stopping: AtomicBool::new(false),
+        }))
+    }
+
+    /// A client that wants to use an export: a session for it, or why not.
+    pub(super) fn admit(
+        &self,
+        peer: &Peer,
+        name: &str,
+        subtree: &[u8],
+        client: &str,
+    ) -> Result<(Arc<Session>, Welcome), String> {
+        self.sessions.retain(|_, known| !known.session.has_ended());
+        if self.sessions.len() >= self.settings.limits.clients as usize {
+            return Err(format!(
+                "it has {} clients already, as many as limits.clients allows",
+                self.sessions.len()
+            ));
+        }
+        let export = self.export(peer, name)?;
+        let root = self.root(export, subtree)?;
+        let id = self.next.fetch_add(1, Ordering::Relaxed) & ((1 << 24) - 1);
+        let terms = Terms {
+            id,
+            client: format!("{} at {peer}", clean(client)),
+            agent: Arc::clone(&export.agent),
+            root,
+            rights: rights(&export.settings, peer)?,
+        };
+        let mut token = [0; 32];
+        getrandom::fill(&mut token).map_err(|error| format!("no random numbers: {error}"))?;
+        let session = Session::new(terms, Arc::clone(&self.counts));
+        let known = Known { session: Arc::clone(&session), token, connections: 1 };
+        self.sessions.insert(id, known);
+        Ok((session, self.welcome(id, token)))
+    }
+
+    /// One more connection of a client that is there.
+    pub(super) fn join(&self, id: u64, token: &Bytes32) -> Result<(Arc<Session>, Welcome), String> {
+        let mut known = self.sessions.get_mut(&id).ok_or("there is no such client")?;
+        // Where tokens could be guessed there is a key, and it was proven before.
+        if known.token != *token || known.session.has_ended() {
+            return Err("there is no such client".into());
+        }
+        if known.connections >= CONNECTIONS_MOST {
+            return Err(format!("a client may have {CONNECTIONS_MOST} connections"));
+        }
+        known.connections += 1;
+        Ok((Arc::clone(&known.session), self.welcome(id, *token)))
+    }
+
+    /// From here on the client is served.
+    pub(super) fn serve(&self, session: &Arc<Session>, socket: OwnedFd) {
+        let grant = self.grant();
+        if let Err(error) = session.connect(&self.hub, socket, grant) {
+            tracing::warn!(client = session.client(), %error, "a connection could not be used");
+        }
+    }
+
+    fn welcome(&self, session: u64, token: Bytes32) -> Welcome {
+        let idle_ms = self.settings.limits.idle.as_millis() as u32;
+        Welcome { session, token, grant: self.grant() as u32, idle_ms }
+    }
+
+    fn grant(&self) -> usize {
+        self.settings.limits.memory_per_client as usize / CONNECTIONS_MOST
+    }
+
+    fn export(&self, peer: &Peer, name: &str) -> Result<&Export, String> {
+        let export = match (name, self.exports.as_slice()) {
+            ("", [only]) => Some(only),
+            (name, exports) => exports.iter().find(|export| export.settings.name == name),
+        };
+        let admitted = export.filter(|export| match peer {
+            Peer::Address(address) => export.settings.admits(*address),
+            Peer::Local { .. } => true,
+        });
+        admitted.ok_or_else(|| match name {
+            "" => "it has several exports: say which, as HOST:PORT/EXPORT".into(),
+            name => format!("there is no export '{}' for {peer}", clean(name)),
+        })
+    }
+
+    fn root(&self, export: &Export, subtree: &[u8]) -> Result<NodeId, String> {
+        if subtree.iter().all(|byte| *byte == b'/') {
+            return Ok(NodeId::ROOT);
+        }
+        let shown = clean(&String::from_utf8_lossy(subtree));
+        if !export.settings.subtrees {
+            return Err(format!("directories below it, like '{shown}', cannot be mounted"));
+        }
+        export.subtree(subtree).map_err(|errno| format!("'{shown}' below it: {errno}"))
+    }
+
+    /// How long an address has to wait before it may try a key again.
+    pub(super) fn penalty(&self, peer: &Peer) -> Option<Duration> {
+        let Peer::Address(address) = peer else { return None };
+        let penalties = self.penalties.lock().unwrap_or_else(PoisonError::into_inner);
+        penalties.wait(*address, Instant::now())
+    }
+
+    /// What came of a try.
+    pub(super) fn tried(&self, peer: &Peer, is_right: bool) {
+        let Peer::Address(address) = peer else { return };
+        let mut penalties = self.penalties.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_right {
+            penalties.succeed(*address);
+        } else {
+            penalties.fail(*address, Instant::now());
+        }
+    }
+
+    /// Where clients connect.
+    pub fn places(&self) -> &[settings::Listen] {
+        &self.settings.listen
+    }
+
+    /// How often to look for clients that are silent.
+    pub fn reaping(&self) -> Duration {
+        (self.settings.limits.idle / 8).max(Duration::from_millis(100))
+    }
+
+    /// Give up clients that are silent.
+    pub fn reap(&self) {
+        self.hub.reap(self.settings.limits.idle);
+        self.sessions.retain(|_, known| !known.session.has_ended());
+    }
+
+    /// Whether it takes on nothing new.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    /// Refuse new work, finish what is under way, make everything durable, and tell.
+    pub fn stop(&self) -> Result<Report, String> {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        self.hub.hold();
+        let mut failures = Vec::new();
+        for export in &self.exports {
+            if let Err(errno) = export.agent.settle() {
+                failures.push(format!("export {}: {errno}", export.settings.name));
+            }
+        }
+        self.wait_for_answers();
+        let report = self.totals();
+        self.hub.stop("the agent stops");
+        if failures.is_empty() {
+            Ok(report)
+        } else {
+            Err(format!("not everything could be made durable: {}", failures.join(", ")))
+        }
+    }
+
+    /// Everything that was let in is answered, but for those who wait for a lock.
+    fn wait_for_answers(&self) {
+        let end = Instant::now() + ANSWERS;
+        while self.unanswered() > 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn unanswered(&self) -> u64 {
+        let waiting: usize =
+            self.exports.iter().map(|export| export.agent.waiting_for_locks()).sum();
+        let count = |of: &AtomicU64| of.load(Ordering::SeqCst);
+        let answered = count(&self.counts.done) + count(&self.counts.failed) + waiting as u64;
+        count(&self.counts.accepted).saturating_sub(answered)
+    }
+
+    fn totals(&self) -> Report {
+        let count = |of: &AtomicU64| of.load(Ordering::SeqCst);
+        let mut report = Report::default();
+        report.add("requests", count(&self.counts.accepted));
+        report.add("done", count(&self.counts.done));
+        report.add("failed", count(&self.counts.failed));
+        report.add("lost", self.unanswered());
+        report
+    }
+
+    /// What the agent has done so far.
+    pub fn report(&self) -> Report {
+        let mut report = Report::default();
+        report.add("version", env!("CARGO_PKG_VERSION"));
+        report.add("pid", std::process::id());
+        report.add("uptime_s", self.begun.elapsed().as_secs());
+        let living = self.sessions.iter().filter(|known| !known.session.has_ended());
+        report.add("clients", living.count());
+        let (used, peak) = self.hub.memory_used();
+        report.add("memory_bytes", used);
+        report.add("memory_bytes_peak", peak);
+        report.add("memory_bytes_limit", self.settings.limits.memory);
+        report.extend(&self.totals());
+        for export in &self.exports {
+            for (name, value) in export.agent.report().iter() {
+                if self.exports.len() == 1 {
+                    report.extend(&Report::of(name, value));
+                } else {
+                    report.add(&format!("{}.{name}", export.settings.name), value);
+                }
+            }
+        }
+        report
+    }
+
+    /// The agents of the exports.
+    pub(super) fn agents(&self) -> impl Iterator<Item = &Arc<super::Agent>> {
+        self.exports.iter().map(|export| &export.agent)
+    }
+}
+
+/// How the engines of an agent are set up.
+pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
+    let scheduler = &settings.scheduler;
+    EngineSettings {
+        policy: scheduler.policy.clone(),
+        window: scheduler.window,
+        servers: scheduler.servers,
+        stripe: scheduler.stripe,
+        depth: scheduler.depth,
+        job_variables: settings.job.variables.clone(),
+        record: None,
+    }
+}
+
+/// What a client may do with an export.
+fn rights(export: &settings::Export, peer: &Peer) -> Result<Rights, String> {
+    let transport = match peer {
+        Peer::Address(_) => Transport::Tcp,
+        Peer::Local { .. } => Transport::Unix,
+    };
+    let squash = match (export.squash_over(transport), peer) {
+        (settings::Squash::All, _) => Squash::All,
+        // The kernel says who it is: it can claim to be nobody else.
+        (_, Peer::Local { uid, gid }) if !peer.is_master() => Squash::Only(seen(*uid, *gid)?),
+        (settings::Squash::Root, _) => Squash::Root,
+        (settings::Squash::None, _) => Squash::None,
+    };
+    let anonymous = (export.anonymous_uid, export.anonymous_gid);
+    Ok(Rights { read_only: export.read_only, squash, anonymous, least_id: export.least_uid })
+}
+
+/// A user of this node, with the groups that the system knows.
+fn seen(uid: u32, gid: u32) -> Result<Identity, String> {
+    if !Identity::can_be_assumed() {
+        let own = nix::unistd::geteuid();
+        return Err(format!("it is run by user {own}, and can act for no other"));
+    }
+    let user = nix::unistd::User::from_uid(uid.into()).ok().flatten();
+    let name = user.and_then(|user| std::ffi::CString::new(user.name).ok());
+    let groups =
+        name.and_then(|name| nix::unistd::getgrouplist(&name, gid.into()).ok()).unwrap_or_default();
+    Ok(Identity::new(uid, gid, groups.into_iter().map(|group| group.as_raw()).collect()))
+}
+
+/// What somebody else wrote, as it may stand in a log.
+fn clean(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Threads that serve clients, at most.
+const THREADS: usize = 64;
+/// Connections that one client may have.
+const CONNECTIONS_MOST: usize = 4;
+/// How long an agent that stops waits for the last answers.
+const ANSWERS: Duration = Duration::from_secs(60);

@@ -1,0 +1,115 @@
+//! One connection of a client: takes calls off the wire, and knows who the callers are.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use iofwd_mount::caller::Introduction;
+use iofwd_mount::{Caller, Store};
+use iofwd_scheduler::request::JobId;
+
+use crate::agent::callers::Guest;
+use crate::link::{Frame, Handler, Link};
+use crate::wire::call::{Call, Request};
+use crate::wire::frame::{self, Malformed};
+
+use super::Session;
+use super::dispatch::dispatch;
+use super::responder::Responder;
+
+/// A connection of a client.
+pub(super) struct Connection {
+    session: Arc<Session>,
+    /// Whom the client's numbers for its users mean.
+    slots: Mutex<Vec<Option<Introduction>>>,
+}
+
+impl Connection {
+    pub(super) fn new(session: Arc<Session>) -> Connection {
+        Connection { session, slots: Mutex::default() }
+    }
+
+    fn serve(&self, link: &Arc<Link>, frame: Frame) -> Result<(), Malformed> {
+        let Frame { prefix, head, payload, share } = frame;
+        let request: Request<'_> = frame::decode(&head)?;
+        let session = &self.session;
+        if let Call::Introduce { slot, uid, gid, job } = request.call {
+            let identity = session.rights.identity(uid, gid, &groups(&payload)?);
+            self.introduce(slot, Guest { identity, job: JobId(job) })?;
+        } else if let Call::Cancel { id } = request.call {
+            session.agent.interrupt(session.key(id));
+        } else if let Call::Forget { node, references } = request.call {
+            session.forget(node, references);
+        } else {
+            session.counts.accepted.fetch_add(1, Ordering::Relaxed);
+            let to = Responder {
+                session: Arc::clone(session),
+                link: Arc::clone(link),
+                id: request.id,
+                share: Some(share),
+                room: prefix.room,
+                answered: false,
+            };
+            let caller = Caller {
+                uid: NOBODY,
+                gid: NOBODY,
+                pid: 0,
+                request: session.key(request.id),
+                introduced: Some(self.introduced(request.slot)?),
+            };
+            dispatch(session, &caller, &request.call, &payload, to);
+        }
+        Ok(())
+    }
+
+    fn introduce(&self, slot: u32, guest: Guest) -> Result<(), Malformed> {
+        let slot = slot as usize;
+        if slot >= SLOTS_MOST {
+            return Err(Malformed("more users than a connection may have"));
+        }
+        let introduction = self.session.agent.callers.introduce(guest);
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() <= slot {
+            slots.resize(slot + 1, None);
+        }
+        if let Some(before) = slots[slot].replace(introduction) {
+            self.session.agent.callers.dismiss(before);
+        }
+        Ok(())
+    }
+
+    fn introduced(&self, slot: u32) -> Result<Introduction, Malformed> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = slots.get(slot as usize).copied().flatten();
+        known.ok_or(Malformed("a call by somebody who was not introduced"))
+    }
+}
+
+impl Handler for Connection {
+    fn frame(&self, link: &Arc<Link>, frame: Frame) {
+        if let Err(malformed) = self.serve(link, frame) {
+            tracing::warn!(client = self.session.client, reason = %malformed, "cut off");
+            link.close(malformed.0);
+        }
+    }
+
+    fn closed(&self, link: &Arc<Link>, reason: &str) {
+        let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        slots.into_iter().flatten().for_each(|guest| self.session.agent.callers.dismiss(guest));
+        self.session.disconnected(link, reason);
+    }
+}
+
+fn groups(payload: &[u8]) -> Result<Vec<u32>, Malformed> {
+    let (groups, rest) = payload.as_chunks::<4>();
+    if !rest.is_empty() || groups.len() > GROUPS_MOST {
+        return Err(Malformed("a list of groups that is none"));
+    }
+    Ok(groups.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
+}
+
+/// Users that one connection may introduce at a time.
+const SLOTS_MOST: usize = 1 << 16;
+/// Supplementary groups that the kernel allows.
+const GROUPS_MOST: usize = 1 << 16;
+/// Who a caller is until it is introduced.
+const NOBODY: u32 = 65_534;

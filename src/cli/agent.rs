@@ -1,0 +1,121 @@
+//! `iofwd agent`: serves exports to clients until a signal ends it.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::agent::listener::Listeners;
+use crate::agent::service::Service;
+use crate::backend::posix::{self, Identity};
+use crate::settings::Settings;
+
+use super::log::LogArguments;
+use super::{Failure, say};
+
+pub(super) const EXAMPLES: &str = "Example:
+  iofwd agent --example > agent.toml         a settings file with every field explained
+  iofwd agent --config agent.toml --check    what is meant by it
+  iofwd agent --config agent.toml            serve; SIGTERM ends, SIGHUP reads the file again";
+
+#[derive(Debug, Args)]
+pub(super) struct AgentArguments {
+    /// The settings file
+    #[arg(long, value_name = "FILE", required_unless_present = "example", env = "IOFWD_CONFIG")]
+    config: Option<PathBuf>,
+    /// Say what the settings mean, or what is wrong with them, and end
+    #[arg(long)]
+    check: bool,
+    /// Print a settings file with every field explained, and end
+    #[arg(long, conflicts_with = "check")]
+    example: bool,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+pub(super) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
+    let Some(config) = arguments.config.as_deref().filter(|_| !arguments.example) else {
+        say(Settings::example().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let settings = read(config)?;
+    if arguments.check {
+        say(settings.describe().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    arguments.log.start()?;
+    posix::raise_limit();
+    warn_of(&settings);
+    let service = Service::new(settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("iofwd-runtime")
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(serve(&service, config))?;
+    runtime.shutdown_background();
+    let totals = service.stop()?;
+    let total = |name| totals.get(name).unwrap_or("0").to_owned();
+    say(&format!(
+        "stopped; everything is durable: {} requests, {} done, {} failed, {} lost",
+        total("requests"),
+        total("done"),
+        total("failed"),
+        total("lost")
+    ));
+    Ok(if total("lost") == "0" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(config: &Path) -> Result<Settings, Failure> {
+    let settings = Settings::read(config).map_err(|error| error.to_string())?;
+    settings.check_places().map_err(|error| error.to_string())?;
+    Ok(settings)
+}
+
+fn warn_of(settings: &Settings) {
+    if !Identity::can_be_assumed() {
+        let user = nix::unistd::geteuid();
+        tracing::warn!("not run as root: everything is done as user {user}, whoever asks");
+    }
+    if settings.key_file.is_none() {
+        tracing::warn!(
+            "no key_file: only this node can connect, and over TCP whoever does can claim to be any \
+             user of it"
+        );
+    }
+}
+
+/// Serve until a signal says that it is enough.
+async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| format!("cannot wait for signals: {error}");
+    let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
+    let (listeners, places) = Listeners::bind(service.places()).await?;
+    listeners.serve(service);
+    tracing::info!(places = places.join(", "), "ready");
+    let mut tick = tokio::time::interval(service.reaping());
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = hangup.recv() => reload(service, config),
+            _ = tick.tick() => service.reap(),
+        }
+    }
+}
+
+/// A file that is wrong changes nothing.
+fn reload(service: &Service, config: &Path) {
+    let reloaded = read(config).and_then(|settings| service.reload(&settings));
+    match reloaded {
+        Ok(rest) if rest.is_empty() => tracing::info!("settings read again"),
+        Ok(rest) => {
+            tracing::warn!(fields = rest.join(", "), "settings read again; these need a restart");
+        }
+        Err(error) => tracing::error!(error, "settings not read again; nothing was changed"),
+    }
+}

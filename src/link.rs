@@ -1,0 +1,369 @@
+//! Connections that carry frames between clients and agents: read by a crew of threads that all
+//! connections of a process share, written from any thread, and never waited for.
+//!
+//! A thread of the crew takes one frame off a connection, lets the next thread have the connection,
+//! and does what the frame says: a request passes with no hand-over inside the process, and a slow
+//! one holds up no other. What an answer does not get rid of at once is kept and sent when the other
+//! side takes it.
+//!
+//! Memory is bounded by what is let in: a frame is read only if it, and the largest answer to it,
+//! fit what its connection was granted and what all of them share. Until then its bytes stay with
+//! the sender.
+
+mod buffer;
+pub mod exchange;
+mod inbox;
+mod memory;
+mod outbox;
+mod socket;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dashmap::DashMap;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use iofwd_mount::crew::{Crew, Duty};
+
+use crate::wire::frame::Prefix;
+
+use inbox::{Inbox, Received};
+use memory::Memory;
+use outbox::Outbox;
+
+pub use buffer::Buffer;
+pub use memory::Share;
+pub use outbox::Outgoing;
+
+/// All connections of a process.
+#[derive(Debug)]
+pub struct Hub {
+    epoll: Epoll,
+    links: DashMap<u64, Arc<Link>>,
+    next: AtomicU64,
+    memory: Arc<Memory>,
+    buffers: Arc<buffer::Pool>,
+    /// Wakes the crew when it is to end.
+    bell: EventFd,
+    begun: Instant,
+    /// No more frames are taken.
+    held: AtomicBool,
+    stopping: AtomicBool,
+}
+
+/// One connection.
+pub struct Link {
+    id: u64,
+    hub: Arc<Hub>,
+    socket: OwnedFd,
+    /// The same socket, under a name of its own: it is waited for separately.
+    writing: OwnedFd,
+    inbox: Mutex<Inbox>,
+    outbox: Mutex<Outbox>,
+    /// The cost of what is under way, and how much it may be.
+    under_way: AtomicUsize,
+    grant: usize,
+    /// Not read because its grant is used up.
+    paused: AtomicBool,
+    /// Milliseconds since the hub began, when something was last read
+    heard: AtomicU64,
+    /// and when the first byte of the frame that is being read was; 0 if none is.
+    frame_began: AtomicU64,
+    closed: AtomicBool,
+    handler: Box<dyn Handler>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Who is told what comes over a connection.
+pub trait Handler: Send + Sync {
+    /// A frame. Its share of the memory is given back when it is dropped.
+    fn frame(&self, link: &Arc<Link>, frame: Frame);
+    /// The connection is no more. Called once.
+    fn closed(&self, link: &Arc<Link>, reason: &str);
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Frame {
+    /// Lengths, and the room for an answer.
+    pub prefix: Prefix,
+    /// Small values.
+    pub head: Vec<u8>,
+    /// Bytes.
+    pub payload: Buffer,
+    /// Kept until the answer is sent.
+    pub share: Share,
+}
+
+impl Hub {
+    /// A hub with at most so many threads, and so many bytes under way in all.
+    pub fn start(threads: usize, memory: usize) -> io::Result<Arc<Hub>> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let bell = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        epoll.add(&bell, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
+        let hub = Arc::new(Hub {
+            epoll,
+            links: DashMap::new(),
+            next: AtomicU64::new(1),
+            memory: Memory::new(memory),
+            buffers: Arc::default(),
+            bell,
+            begun: Instant::now(),
+            held: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        });
+        Crew::start(Reading { hub: Arc::clone(&hub) }, threads, ())?;
+        Ok(hub)
+    }
+
+    /// Take a connection over: frames go to the handler from now on.
+    pub fn adopt(
+        self: &Arc<Hub>,
+        socket: OwnedFd,
+        grant: usize,
+        handler: Box<dyn Handler>,
+    ) -> io::Result<Arc<Link>> {
+        socket::prepare(&socket)?;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let writing = socket.try_clone()?;
+        self.epoll.add(&socket, EpollEvent::new(EpollFlags::empty(), id * 2))?;
+        self.epoll.add(&writing, EpollEvent::new(EpollFlags::empty(), id * 2 + 1))?;
+        let link = Arc::new(Link {
+            id,
+            hub: Arc::clone(self),
+            socket,
+            writing,
+            inbox: Mutex::default(),
+            outbox: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            grant,
+            paused: AtomicBool::new(false),
+            heard: AtomicU64::new(self.elapsed()),
+            frame_began: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            handler,
+        });
+        self.links.insert(id, Arc::clone(&link));
+        link.read_on();
+        Ok(link)
+    }
+
+    /// Take no more frames off any connection.
+    pub fn hold(&self) {
+        self.held.store(true, Ordering::SeqCst);
+    }
+
+    /// Close every connection, and let the threads go.
+    pub fn stop(&self, reason: &str) {
+        self.stopping.store(true, Ordering::SeqCst);
+        for link in self.links() {
+            link.close(reason);
+        }
+        // Never read, so that every thread of the crew wakes.
+        let _ = self.bell.write(1);
+    }
+
+    /// Give up connections from which nothing was heard for so long, or no whole frame.
+    pub fn reap(&self, idle: Duration) {
+        for link in self.links() {
+            if link.silent_for() > idle {
+                link.close("nothing was heard of it for too long");
+            } else if link.reading_for() > idle {
+                link.close("a frame took too long to arrive");
+            }
+        }
+    }
+
+    /// Bytes under way, and the most there were at a time.
+    pub fn memory_used(&self) -> (usize, usize) {
+        self.memory.used()
+    }
+
+    fn links(&self) -> Vec<Arc<Link>> {
+        self.links.iter().map(|link| Arc::clone(&link)).collect()
+    }
+
+    /// Milliseconds since it began; never 0.
+    fn elapsed(&self) -> u64 {
+        self.begun.elapsed().as_millis() as u64 + 1
+    }
+}
+
+/// What the crew does: waits for any connection, and serves it.
+struct Reading {
+    hub: Arc<Hub>,
+}
+
+impl Duty for Reading {
+    type Tools = ();
+
+    fn name(&self) -> &'static str {
+        "iofwd-link"
+    }
+
+    fn equip(&self, (): &()) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn serve(&self, (): &mut (), begin: &dyn Fn(&())) -> bool {
+        let mut events = [EpollEvent::empty()];
+        match self.hub.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(1) => {}
+            Ok(_) | Err(nix::Error::EINTR) => return true,
+            Err(error) => {
+                tracing::error!(%error, "connections can be waited for no more");
+                return false;
+            }
+        }
+        if events[0].data() == STOP || self.hub.stopping.load(Ordering::SeqCst) {
+            return false;
+        }
+        begin(&());
+        let (id, is_writing) = (events[0].data() / 2, events[0].data() % 2 == 1);
+        let link = self.hub.links.get(&id).map(|link| Arc::clone(&link));
+        match link {
+            Some(link) if is_writing => link.send_on(),
+            Some(link) => link.serve(),
+            None => {}
+        }
+        true
+    }
+}
+
+impl Link {
+    /// Its number in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Whether it is no more.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Since when nothing was heard of the other side.
+    pub fn silent_for(&self) -> Duration {
+        let heard = self.heard.load(Ordering::Relaxed);
+        Duration::from_millis(self.hub.elapsed().saturating_sub(heard))
+    }
+
+    fn reading_for(&self) -> Duration {
+        match self.frame_began.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            began => Duration::from_millis(self.hub.elapsed().saturating_sub(began)),
+        }
+    }
+
+    /// Close it, now.
+    pub fn close(self: &Arc<Link>, reason: &str) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let _ = self.hub.epoll.delete(&self.socket);
+        let _ = self.hub.epoll.delete(&self.writing);
+        socket::shut(&self.socket);
+        self.hub.links.remove(&self.id);
+        self.outbox().clear();
+        self.handler.closed(self, reason);
+    }
+
+    /// Take one frame, and have it dealt with; meanwhile another thread may take the next.
+    fn serve(self: &Arc<Link>) {
+        match self.take() {
+            Ok(Received::Frame(frame)) => {
+                self.handler.frame(self, frame);
+                let mut inbox = self.inbox();
+                inbox.busy -= 1;
+                if std::mem::take(&mut inbox.is_waiting) {
+                    self.read_on();
+                }
+            }
+            Ok(Received::Part) => self.read_on(),
+            Ok(Received::Paused) => {}
+            Ok(Received::End) => self.close("the other side closed it"),
+            Err(error) => self.close(&error.to_string()),
+        }
+    }
+
+    /// Read a frame, and let the next thread read on. What has to be dealt with in order is.
+    fn take(self: &Arc<Link>) -> io::Result<Received> {
+        let mut inbox = self.inbox();
+        let received = inbox.receive(self)?;
+        match received {
+            Received::Frame(frame) if frame.prefix.in_order => {
+                self.handler.frame(self, frame);
+                Ok(Received::Part)
+            }
+            Received::Frame(frame) => {
+                inbox.busy += 1;
+                inbox.is_waiting = inbox.busy >= BUSY_MOST;
+                if !inbox.is_waiting {
+                    self.read_on();
+                }
+                Ok(Received::Frame(frame))
+            }
+            Received::Part | Received::Paused | Received::End => Ok(received),
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for a frame and its answer; `None` if it has to wait, and is read again later.
+    fn admit(self: &Arc<Link>, prefix: Prefix) -> Option<Share> {
+        let cost = prefix.cost();
+        loop {
+            let before = self.under_way.load(Ordering::SeqCst);
+            // One that is larger than the whole grant goes alone.
+            if before == 0 || before + cost <= self.grant {
+                break;
+            }
+            self.paused.store(true, Ordering::SeqCst);
+            if self.under_way.load(Ordering::SeqCst) == before {
+                return None;
+            }
+            self.paused.store(false, Ordering::SeqCst);
+        }
+        self.hub.memory.reserve(self, cost)
+    }
+
+    /// Something under way is done.
+    fn release(self: &Arc<Link>, cost: usize) {
+        self.under_way.fetch_sub(cost, Ordering::SeqCst);
+        if self.paused.swap(false, Ordering::SeqCst) {
+            self.read_on();
+        }
+    }
+
+    fn read_on(&self) {
+        if !self.is_closed() && !self.hub.held.load(Ordering::SeqCst) {
+            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLONESHOT;
+            self.wait_for(&self.socket, flags, self.id * 2);
+        }
+    }
+
+    fn write_on(&self) {
+        let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLONESHOT;
+        self.wait_for(&self.writing, flags, self.id * 2 + 1);
+    }
+
+    fn wait_for(&self, fd: &impl AsFd, flags: EpollFlags, token: u64) {
+        // Refused only if the connection was closed a moment ago.
+        let _ = self.hub.epoll.modify(fd, &mut EpollEvent::new(flags, token));
+    }
+}
+
+/// Names no connection.
+const STOP: u64 = u64::MAX;
+/// Frames of one connection that are dealt with at a time: it must not keep all threads busy.
+const BUSY_MOST: usize = 16;

@@ -1,0 +1,86 @@
+//! Room for payloads, on pages of its own: what was read can go to the backing as it lies.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that begin at a page.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    memory: Vec<u8>,
+    start: usize,
+    length: usize,
+    pool: Option<Arc<Pool>>,
+}
+
+impl Buffer {
+    /// All of it.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.length]
+    }
+}
+
+impl std::ops::Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.length]
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.pool {
+            let mut free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+            if free.len() < KEPT_MOST {
+                free.push(std::mem::take(&mut self.memory));
+            }
+        }
+    }
+}
+
+/// Large buffers that are not in use: new memory costs more than copying into it.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Pool {
+    /// A buffer of that length.
+    pub(super) fn buffer(self: &Arc<Pool>, length: usize) -> Buffer {
+        if length == 0 {
+            return Buffer::default();
+        }
+        let is_large = length >= LARGE;
+        let used = is_large
+            .then(|| self.free.lock().unwrap_or_else(PoisonError::into_inner).pop())
+            .flatten()
+            .filter(|memory| memory.len() >= length + PAGE);
+        let memory = used.unwrap_or_else(|| vec![0; length + PAGE]);
+        let start = memory.as_ptr().align_offset(PAGE);
+        let pool = is_large.then(|| Arc::clone(self));
+        Buffer { memory, start, length, pool }
+    }
+}
+
+const PAGE: usize = 4096;
+/// Buffers from this size on are kept for the next one.
+const LARGE: usize = 64 << 10;
+/// So many of them.
+const KEPT_MOST: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_begin_at_a_page_and_large_ones_are_used_again() {
+        let pool = Arc::new(Pool::default());
+        let mut large = pool.buffer(1 << 20);
+        assert_eq!((large.len(), large.as_ptr() as usize % PAGE), (1 << 20, 0));
+        large.room()[0] = 7;
+        let place = large.as_ptr();
+        drop(large);
+        assert_eq!(pool.buffer(1 << 20).as_ptr(), place);
+        assert_eq!(pool.buffer(100).as_ptr() as usize % PAGE, 0);
+        assert!(pool.buffer(0).is_empty());
+    }
+}

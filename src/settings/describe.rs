@@ -1,0 +1,130 @@
+//! What the settings mean, in words: for `iofwd agent --check`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use iofwd_scheduler::policy;
+use iofwd_scheduler::time::Span;
+
+use crate::quantity::{show_bytes, show_span};
+
+use super::field;
+use super::{Export, Limits, SchedulerSettings, Settings, Squash};
+
+/// A field's name, and its value in words.
+type Value = (&'static str, String);
+
+impl Settings {
+    /// Every field with its value, where the value comes from, and what it means.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        self.section(&mut text, "", 0, &self.top());
+        self.section(&mut text, "tls", 0, &self.tls_values());
+        self.section(&mut text, "scheduler", 0, &self.scheduler.values());
+        self.section(&mut text, "limits", 0, &self.limits.values());
+        for (index, export) in self.exports.iter().enumerate() {
+            self.section(&mut text, "export", index, &export.values());
+        }
+        self.section(&mut text, "job", 0, &[("variables", list(&self.job.variables, "none"))]);
+        text
+    }
+
+    fn section(&self, text: &mut String, section: &'static str, index: usize, values: &[Value]) {
+        if !section.is_empty() {
+            let _ = writeln!(text, "\n{section}");
+        }
+        for (name, value) in values {
+            let meaning = field::find(section, name).map_or("", |field| field.meaning);
+            let origin = self.origins.of(section, index, name);
+            let _ = writeln!(text, "  {name:<20}{value}  ({origin})\n  {:<20}  {meaning}", "");
+        }
+    }
+
+    fn top(&self) -> Vec<Value> {
+        let none = "none: no proof is asked for, so that only this machine can connect";
+        let places: Vec<String> = self.listen.iter().map(ToString::to_string).collect();
+        vec![
+            ("listen", list(&places, "nowhere")),
+            ("key_file", path(self.key_file.as_deref(), none)),
+        ]
+    }
+
+    fn tls_values(&self) -> Vec<Value> {
+        let Some(tls) = &self.tls else {
+            return vec![
+                ("certificate", "none: connections are not encrypted".into()),
+                ("private_key", "none".into()),
+                ("client_ca", "none".into()),
+            ];
+        };
+        let any = "none: no certificate is asked of clients";
+        vec![
+            ("certificate", tls.certificate.display().to_string()),
+            ("private_key", tls.private_key.display().to_string()),
+            ("client_ca", path(tls.client_ca.as_deref(), any)),
+        ]
+    }
+}
+
+impl SchedulerSettings {
+    fn values(&self) -> Vec<Value> {
+        let about = policy::ALL.iter().find(|entry| entry.name == self.policy);
+        let about = about.map_or("", |entry| entry.about);
+        let window = self.window.map_or_else(|| "that of the policy".into(), show_span);
+        vec![
+            ("policy", format!("{}: {about}", self.policy)),
+            ("window", window),
+            ("depth", self.depth.to_string()),
+            ("servers", self.servers.to_string()),
+            ("stripe", show_bytes(self.stripe)),
+        ]
+    }
+}
+
+impl Limits {
+    fn values(&self) -> Vec<Value> {
+        let idle = u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX);
+        vec![
+            ("clients", self.clients.to_string()),
+            ("memory", show_bytes(self.memory)),
+            ("memory_per_client", show_bytes(self.memory_per_client)),
+            ("requests_per_client", self.requests_per_client.to_string()),
+            ("idle", show_span(Span::from_nanos(idle))),
+        ]
+    }
+}
+
+impl Export {
+    fn values(&self) -> Vec<Value> {
+        let squash = match self.squash {
+            Some(Squash::Root) => "root: requests of user and group 0",
+            Some(Squash::All) => "all: everybody's requests",
+            Some(Squash::None) => "none: everybody is who the client says",
+            None => "root over TCP, none over a unix socket",
+        };
+        let clients: Vec<String> = self.clients.iter().map(ToString::to_string).collect();
+        vec![
+            ("name", self.name.clone()),
+            ("path", self.path.display().to_string()),
+            ("read_only", yes(self.read_only)),
+            ("squash", squash.into()),
+            ("anonymous_uid", self.anonymous_uid.to_string()),
+            ("anonymous_gid", self.anonymous_gid.to_string()),
+            ("clients", list(&clients, "everybody")),
+            ("subtrees", yes(self.subtrees)),
+            ("least_uid", self.least_uid.to_string()),
+        ]
+    }
+}
+
+fn yes(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.into()
+}
+
+fn list(entries: &[String], none: &str) -> String {
+    if entries.is_empty() { none.into() } else { entries.join(", ") }
+}
+
+fn path(path: Option<&Path>, none: &str) -> String {
+    path.map_or_else(|| none.into(), |path| path.display().to_string())
+}

@@ -1,0 +1,359 @@
+//! Settings as people write them, and what they are told.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use iofwd_scheduler::time::Span;
+use proptest::prelude::*;
+
+use super::*;
+
+const EXPORT: &str = "[[export]]\nname = \"a\"\npath = \"/srv/a\"\n";
+
+/// The settings of these lines and one export behind them.
+fn parse(lines: &str) -> Settings {
+    Settings::parse(&format!("{lines}\n{EXPORT}"), "agent.toml").expect("good settings")
+}
+
+/// What is wrong with these lines, if there is one export behind them.
+fn problems(lines: &str) -> Vec<String> {
+    wrong(&format!("{lines}\n{EXPORT}"))
+}
+
+fn wrong(text: &str) -> Vec<String> {
+    let error = Settings::parse(text, "agent.toml").expect_err("bad settings");
+    error.to_string().lines().map(String::from).collect()
+}
+
+/// The lines of the example that begin with '#' directly before a name, without it.
+fn uncommented(example: &str) -> String {
+    let bare = |line: &str| match line.strip_prefix('#') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '[') => {
+            rest.to_string()
+        }
+        _ => line.to_string(),
+    };
+    example.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_export_is_all_that_must_be_given() {
+    let settings = parse("");
+    assert_eq!(settings.listen, [Listen::default()]);
+    assert_eq!(settings.key_file, None);
+    assert_eq!(settings.tls, None);
+    assert_eq!(
+        settings.scheduler,
+        SchedulerSettings {
+            policy: "twins".into(),
+            window: None,
+            depth: 64,
+            servers: 1,
+            stripe: 65_536
+        }
+    );
+    assert_eq!(
+        settings.limits,
+        Limits {
+            clients: 1024,
+            memory: 512 << 20,
+            memory_per_client: 64 << 20,
+            requests_per_client: 256,
+            idle: Duration::from_secs(30)
+        }
+    );
+    assert_eq!(settings.job.variables, ["SLURM_JOB_ID", "PBS_JOBID", "FLUX_JOB_ID"]);
+    let [export] = &settings.exports[..] else { panic!("one export") };
+    assert_eq!((export.name.as_str(), export.path.as_path()), ("a", Path::new("/srv/a")));
+    assert_eq!((export.anonymous_uid, export.anonymous_gid, export.least_uid), (65_534, 65_534, 0));
+    assert!(!export.read_only && export.subtrees && export.clients.is_empty());
+    assert_eq!(export.squash, None);
+}
+
+#[test]
+fn everything_can_be_given() {
+    let settings = Settings::parse(
+        r#"
+        listen = ["0.0.0.0:7041", "unix:/run/a.sock"]
+        key_file = "/etc/key"
+        tls = { certificate = "/c", private_key = "/k", client_ca = "/a" }
+        scheduler = { policy = "sw", window = "2ms", depth = 8, servers = 4, stripe = 1048576 }
+        [limits]
+        clients = 0x10
+        memory = "1G"
+        memory_per_client = "8M"
+        requests_per_client = 1_000
+        idle = "500s"
+        [job]
+        variables = []
+        [[export]]
+        name = "a.b_c-0"
+        path = "/a"
+        read_only = true
+        squash = "all"
+        anonymous_uid = 99
+        anonymous_gid = 98
+        least_uid = 1000
+        clients = ["10.0.0.0/8", "::1"]
+        subtrees = false
+        [[export]]
+        name = "b"
+        path = "/b"
+        squash = "none"
+        "#,
+        "agent.toml",
+    )
+    .expect("good settings");
+    let address: SocketAddr = "0.0.0.0:7041".parse().expect("an address");
+    assert_eq!(settings.listen, [Listen::Tcp(address), Listen::Unix("/run/a.sock".into())]);
+    assert_eq!(settings.key_file, Some("/etc/key".into()));
+    assert_eq!(settings.tls.and_then(|tls| tls.client_ca), Some("/a".into()));
+    assert_eq!(settings.scheduler.window, Some(Span::from_millis(2)));
+    assert_eq!(settings.scheduler.stripe, 1 << 20);
+    assert_eq!((settings.limits.clients, settings.limits.requests_per_client), (16, 1000));
+    assert_eq!(settings.limits.idle, Duration::from_secs(500));
+    assert!(settings.job.variables.is_empty());
+    let [first, second] = &settings.exports[..] else { panic!("two exports") };
+    assert!(first.read_only && !first.subtrees && first.clients.len() == 2);
+    assert_eq!((first.anonymous_uid, first.anonymous_gid, first.least_uid), (99, 98, 1000));
+    assert_eq!((first.squash, second.squash), (Some(Squash::All), Some(Squash::None)));
+}
+
+#[test]
+fn a_place_that_others_can_reach_needs_a_key() {
+    let found = problems("listen = [\n\"127.0.0.1:7040\", \"10.0.0.1:7040\"]");
+    assert_eq!(
+        found,
+        ["agent.toml:1: listen: 10.0.0.1:7040 can be reached from other machines, and without a \
+          key anybody there could connect and act as any user: make a key with iofwd key new FILE \
+          and set key_file, or listen on 127.0.0.1 or a unix socket"]
+    );
+    parse("listen = [\"10.0.0.1:7040\"]\nkey_file = \"/etc/key\"");
+    parse("listen = [\"unix:/run/a.sock\", \"[::1]:7040\"]");
+}
+
+#[test]
+fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
+    assert_eq!(
+        problems("[scheduler]\n\npolcy = \"twins\""),
+        ["agent.toml:3: scheduler.polcy: there is no such field in [scheduler]: did you mean \
+          policy? known are policy, window, depth, servers, stripe"]
+    );
+    let found = problems("memory = \"1G\"");
+    assert!(found[0].contains("agent.toml:1: memory: "), "{found:?}");
+    assert!(found[0].contains("it belongs below [limits]; "), "{found:?}");
+    let found = problems("[limit]\nclients = 1");
+    assert!(found[0].contains("did you mean limits?"), "{found:?}");
+    assert!(found[0].ends_with("tls, scheduler, limits, export, job"), "{found:?}");
+}
+
+#[test]
+fn all_problems_are_told_at_once_in_the_order_of_the_file() {
+    let found = wrong(
+        "listen = [\"here\", \"unix:/a\"]\n\
+         [[export]]\nname = \"Big Name\"\npath = \"srv\"\nsquash = \"some\"\nread_only = \"yes\"\n\
+         clients = [\"10.1.0.0/8\"]\nanonymous_uid = 0\n\
+         [scheduler]\npolicy = \"twin\"\nwindow = 5\nstripe = \"1K\"\n\
+         [limits]\nclients = \"many\"\nmemory = \"lots\"\nidle = \"1h\"\n\
+         [job]\nvariables = [\"1X\"]\n",
+    );
+    let expected = [
+        "agent.toml:1: listen: 'here' is no place to listen",
+        "agent.toml:3: export.name: 'Big Name' is no name: at most 64 of a-z",
+        "agent.toml:4: export.path: 'srv' does not begin with /",
+        "agent.toml:5: export.squash: 'some' is none of \"root\", \"all\" and \"none\"",
+        "agent.toml:6: export.read_only: 'yes': write true or false",
+        "agent.toml:7: export.clients: '10.1.0.0/8' is an address in a network: write 10.0.0.0/8",
+        "agent.toml:8: export.anonymous_uid: 0 is out of bounds, write 1 to 4294967294: 0 would",
+        "agent.toml:10: scheduler.policy: no policy 'twin': did you mean twins? choose one of none",
+        "agent.toml:11: scheduler.window: '5' is no time",
+        "agent.toml:12: scheduler.stripe: 1K is out of bounds, write 4K to 4G: smaller than a page",
+        "agent.toml:14: limits.clients: 'many' is no number: write 1 to 65536, without quotation",
+        "agent.toml:15: limits.memory: 'lots' is no size",
+        "agent.toml:16: limits.idle: '1h' is no time",
+        "agent.toml:18: job.variables: '1X' is no variable",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}\n{expected}");
+    }
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_refused() {
+    for (line, expected) in [
+        ("key_file = 5", "key_file: 5 is no text: write one in quotation marks"),
+        ("key_file = [\"/a\"]", "key_file: a list is no text"),
+        ("listen = \"127.0.0.1:7040\"", "listen: it is a list of texts: write [\"one\""),
+        ("listen = [1]", "listen: it is a list of texts"),
+        ("listen = []", "listen: the list is empty: nobody could connect"),
+        ("listen = [\"unix:/a\", \"unix:/a\"]", "listen: unix:/a is there twice"),
+        ("limits = 5", "limits: it is a section: write [limits]"),
+        ("limits.clients = true", "limits.clients: true is no number"),
+        ("limits.clients = -1", "limits.clients: '-1' is no whole number: write 1 to 65536"),
+        ("limits.clients = 1.5", "limits.clients: '1.5' is no whole number"),
+        ("limits.memory = [1]", "limits.memory: a list is no number"),
+        ("limits.memory = \"32M\"", "limits.memory_per_client: one client is given more than all"),
+        ("tls.certificate = \"/c\"", "tls.private_key: missing: TLS needs the key"),
+        ("tls.client_ca = \"/c\"", "tls.certificate: missing"),
+    ] {
+        let found = problems(line);
+        assert!(found[0].contains(expected), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn exports_are_checked_as_a_whole() {
+    let found = wrong("");
+    assert!(found[0].starts_with("agent.toml: export: missing: an agent needs"), "{found:?}");
+    let found = wrong("[export]\nname = \"a\"\n");
+    assert!(found[0].starts_with("agent.toml:1: export: there may be several"), "{found:?}");
+    let found = wrong(&format!("{EXPORT}{EXPORT}"));
+    assert_eq!(found, ["agent.toml:5: export.name: there are two exports 'a'"]);
+    let found = wrong("[[export]]\n");
+    assert_eq!(
+        found,
+        [
+            "agent.toml:1: export.name: missing: write what clients are to call it",
+            "agent.toml:1: export.path: missing: write the directory to export",
+        ]
+    );
+    for name in [".", "..", "-a", "a/b", "A", "\u{e4}", &"x".repeat(65)] {
+        let found = wrong(&format!("[[export]]\nname = \"{name}\"\npath = \"/a\"\n"));
+        assert!(found[0].contains("is no name"), "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_named_with_its_line() {
+    let found = problems("\nlisten = [\"127.0.0.1:7040\"");
+    assert!(found[0].starts_with("agent.toml:"), "{found:?}");
+    assert!(found[0].contains("this is no TOML"), "{found:?}");
+    let found = problems("key_file = \"/a\"\nkey_file = \"/b\"");
+    assert!(found[0].starts_with("agent.toml:2: this is no TOML: duplicate key"), "{found:?}");
+}
+
+#[test]
+fn variables_overrule_the_file_and_are_named_when_wrong() {
+    let text = format!("[scheduler]\npolicy = \"fifo\"\n{EXPORT}");
+    let variables = |name: &str| match name {
+        "IOFWD_POLICY" => Some("sjf".to_string()),
+        "IOFWD_CLIENTS" => Some("12".to_string()),
+        "IOFWD_TLS_CERTIFICATE" => Some("/c".to_string()),
+        "IOFWD_TLS_PRIVATE_KEY" => Some("/k".to_string()),
+        _ => None,
+    };
+    let settings = Settings::parse_with(&text, "agent.toml", &variables).expect("good settings");
+    assert_eq!(settings.scheduler.policy, "sjf");
+    assert_eq!(settings.limits.clients, 12);
+    assert_eq!(settings.tls.as_ref().map(|tls| tls.private_key.as_path()), Some(Path::new("/k")));
+    let described = settings.describe();
+    assert!(described.contains("sjf: the file with the fewest bytes first  (IOFWD_POLICY)"));
+    let wrong = |name: &str| (name == "IOFWD_MEMORY").then(|| "1K".to_string());
+    let error = Settings::parse_with(&text, "agent.toml", &wrong).expect_err("too little");
+    let message = error.to_string();
+    assert!(message.starts_with("agent.toml: limits.memory: 1K is out of bounds"), "{message}");
+    assert!(message.ends_with("(it comes from IOFWD_MEMORY)"), "{message}");
+}
+
+#[test]
+fn the_example_is_the_defaults_and_has_every_field() {
+    let example = Settings::parse(Settings::example(), "example").expect("a good example");
+    let plain = parse("");
+    assert_eq!(example.listen, plain.listen);
+    assert_eq!((&example.key_file, &example.tls), (&None, &None));
+    assert_eq!(example.scheduler, plain.scheduler);
+    assert_eq!(example.limits, plain.limits);
+    assert_eq!(example.job, plain.job);
+    let [export] = &example.exports[..] else { panic!("one export") };
+    let named = Export { name: "a".into(), path: "/srv/a".into(), ..export.clone() };
+    assert_eq!([named], plain.exports[..]);
+
+    let full = uncommented(Settings::example());
+    let full = Settings::parse(&full, "example").expect("all of the example is good");
+    for field in field::FIELDS {
+        let origin = full.origins.of(field.section, 0, field.name);
+        assert_ne!(origin, origin::Origin::Default, "{} is not in the example", field.path());
+        if let Some(variable) = field.variable {
+            assert!(Settings::example().contains(&format!("[{variable}]")), "{variable}");
+        }
+    }
+}
+
+#[test]
+fn the_example_states_bounds_and_policies_as_they_are() {
+    let example = Settings::example();
+    for entry in iofwd_scheduler::policy::ALL {
+        assert!(example.contains(entry.name), "{}", entry.name);
+    }
+    for field in field::in_section("limits").chain(field::in_section("scheduler")) {
+        if let Some(bound) = field.bound {
+            assert!(example.contains(&bound.range()), "{}: {}", field.path(), bound.range());
+        }
+    }
+}
+
+#[test]
+fn what_is_described_has_every_field_with_value_and_origin() {
+    let settings = parse("listen = [\"unix:/run/a.sock\"]\n[limits]\nmemory = \"1G\"");
+    let described = settings.describe();
+    for field in field::FIELDS {
+        assert!(described.contains(&format!("\n  {} ", field.name)) || field.name == "listen");
+        assert!(described.contains(field.meaning), "{}", field.path());
+    }
+    assert!(described.starts_with("  listen              unix:/run/a.sock  (line 1)\n"));
+    assert!(described.contains("  memory              1G  (line 3)\n"));
+    assert!(described.contains("  clients             1024  (default)\n"));
+    assert!(described.contains("root over TCP, none over a unix socket  (default)\n"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let error = Settings::read(Path::new("/no/such/agent.toml")).expect_err("no file");
+    assert!(error.to_string().starts_with("/no/such/agent.toml: cannot be read: No such file"));
+}
+
+proptest! {
+    /// Whatever is typed is understood, or refused with lines that are there.
+    #[test]
+    fn slips_anywhere_are_refused_with_their_lines(
+        slips in prop::collection::vec((any::<prop::sample::Index>(), 0..3, " -~\\PC"), 1..6),
+    ) {
+        let mut letters: Vec<char> = uncommented(Settings::example()).chars().collect();
+        for (at, kind, typed) in &slips {
+            let at = at.index(letters.len());
+            match kind {
+                0 => drop(letters.remove(at)),
+                1 => letters.splice(at..at, typed.chars()).for_each(drop),
+                _ => letters.splice(at..=at, typed.chars()).for_each(drop),
+            }
+        }
+        let text: String = letters.iter().collect();
+        if let Err(error) = Settings::parse(&text, "agent.toml") {
+            prop_assert!(!error.problems.is_empty());
+            for problem in &error.problems {
+                prop_assert!(problem.line.is_none_or(|line| line <= text.lines().count().max(1) + 1));
+                prop_assert!(!problem.what.is_empty());
+            }
+        }
+    }
+
+    /// Values of every kind in every field.
+    #[test]
+    fn every_kind_of_value_is_understood_or_refused(
+        field in prop::sample::select(field::FIELDS),
+        value in prop::sample::select(vec![
+            "0", "-1", "99999999999999999999", "1.5", "inf", "true", "\"\"", "\"x\"", "\"1\"",
+            "[]", "[1]", "[\"\"]", "[[]]", "{}", "{ x = 1 }", "1979-05-27", "\"18446744073709551615\"",
+        ]),
+    ) {
+        let text = match field.section {
+            "" => format!("{} = {value}\n{EXPORT}", field.name),
+            "export" => format!("[[export]]\n{} = {value}\n", field.name),
+            section => format!("[{section}]\n{} = {value}\n{EXPORT}", field.name),
+        };
+        if let Err(error) = Settings::parse(&text, "agent.toml") {
+            prop_assert!(error.problems.iter().any(|problem| !problem.field.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! An agent for a test: its settings in a directory of its own, listening on a free port of the
+//! loopback and on a socket, ended by a signal when the test ends, which must go well.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use super::ground::{self, Ground};
+use super::network::{Namespace, Network, agent_address};
+use super::server::{Server, was_killed};
+use super::{can_mount, program};
+
+/// A running agent that exports one directory.
+pub(crate) struct Agent {
+    server: Server,
+    ground: Ground,
+    port: u16,
+    socket: PathBuf,
+    key: PathBuf,
+    _room: TempDir,
+}
+
+impl Agent {
+    /// Exports an empty directory, or says why the test is skipped. Without squashing, so that
+    /// root is root, as on the directory that a test compares with.
+    pub(crate) fn start(more_settings: &str) -> Option<Self> {
+        can_mount().then(|| Self::over(Ground::new(), None, more_settings))
+    }
+
+    /// Another agent over what this one exports.
+    pub(crate) fn another(&self) -> Self {
+        Self::over(self.ground.clone(), None, "")
+    }
+
+    /// Exports an empty directory to all clients of a network.
+    pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
+        Self::over(Ground::new(), Some(network.agent()), more_settings)
+    }
+
+    fn over(ground: Ground, place: Option<&Namespace>, more_settings: &str) -> Self {
+        let room = ground::room();
+        let [socket, key, file] = ["socket", "key", "agent.toml"].map(|n| room.path().join(n));
+        let port = place.map_or_else(free_port, |_| PORT);
+        let tcp = match place {
+            None => format!("listen = [\"127.0.0.1:{port}\", {}]", unix(&socket)),
+            Some(_) => {
+                write_secret(&key, &"0123456789abcdef".repeat(4));
+                let listen = format!("listen = [\"0.0.0.0:{port}\", {}]", unix(&socket));
+                format!("{listen}\nkey_file = {key:?}")
+            }
+        };
+        let backing = ground.backing();
+        let export = format!("name = \"{EXPORT}\"\npath = {backing:?}\nsquash = \"none\"");
+        write_secret(&file, &format!("{tcp}\n[[export]]\n{export}\n{more_settings}\n"));
+        let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
+        command.args(["agent", "--config"]).arg(file);
+        let mut server = Server::start(&mut command, room.path().join("log"));
+        server.wait_until("ready", |server| server.said().contains("ready"));
+        Self { server, ground, port, socket, key, _room: room }
+    }
+
+    /// What a client mounts, by way of the loopback.
+    pub(crate) fn over_tcp(&self) -> String {
+        format!("127.0.0.1:{}/{EXPORT}", self.port)
+    }
+
+    /// What a client mounts, by way of the socket.
+    pub(crate) fn over_unix(&self) -> String {
+        format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// What a client of a network mounts.
+    pub(super) fn across(&self, client: usize) -> String {
+        format!("{}:{}/{EXPORT}", agent_address(client), self.port)
+    }
+
+    /// The key that clients of a network must have.
+    pub(crate) fn key(&self) -> &Path {
+        &self.key
+    }
+
+    /// The directory that is exported.
+    pub(crate) fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        if self.server.has_ended().is_none() {
+            let process = Pid::from_raw(self.server.child().id() as i32);
+            kill(process, Signal::SIGTERM).map_err(|errno| format!("kill: {errno}"))?;
+        }
+        let status = self.server.ended()?;
+        if status.success() || was_killed(status) { Ok(()) } else { Err(status.to_string()) }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("the last lines of the agent:\n{}", self.server.last_lines());
+            self.server.kill();
+            return;
+        }
+        if let Err(why) = self.stop() {
+            self.server.kill();
+            panic!("the agent should end well: {why}\n{}", self.server.last_lines());
+        }
+    }
+}
+
+fn unix(socket: &Path) -> String {
+    format!("\"unix:{}\"", socket.display())
+}
+
+/// A file that only its owner may read.
+fn write_secret(path: &Path, text: &str) {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.expect("a file can be made in a new directory");
+}
+
+/// One that nobody had a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+const EXPORT: &str = "data";
+/// In a namespace of its own no port is taken.
+const PORT: u16 = 7040;
