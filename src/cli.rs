@@ -11,6 +11,7 @@ mod log;
 mod mount;
 mod replay;
 mod signals;
+mod sim;
 mod status;
 mod unmount;
 
@@ -65,6 +66,10 @@ enum Command {
     /// Put the load of parallel applications on a directory, measure and compare
     #[command(after_help = bench::EXAMPLES)]
     Bench(Box<bench::BenchArguments>),
+    /// Simulate clients, agents and servers in virtual time: a scenario file, a preset, or all of what
+    /// the TWINS thesis published
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Box<sim::SimArguments>),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -211,6 +216,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

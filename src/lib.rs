@@ -18,6 +18,7 @@
 //! * [`wire`]: what clients and agents say to each other
 //! * [`link`]: connections that carry it
 //! * [`bench`]: the literature's load, and what it shows
+//! * [`sim`]: simulations as users run them, and what was published beside them
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
@@ -39,6 +40,7 @@ pub mod process;
 pub mod quantity;
 pub mod report;
 pub mod settings;
+pub mod sim;
 pub mod tls;
 pub mod trace;
 pub mod wire;

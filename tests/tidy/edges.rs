@@ -90,6 +90,21 @@ const EDGES: &[Edge] = &[
         instead: "a trace is called, it does not call",
     },
     Edge {
+        room: "src/sim",
+        never: &[
+            "iofwd_mount",
+            "clap",
+            "tokio",
+            "Instant",
+            "SystemTime",
+            "crate::agent",
+            "crate::backend",
+            "crate::client",
+            "crate::cli",
+        ],
+        instead: "a simulation touches nothing real: the command line says what and where",
+    },
+    Edge {
         room: "src/settings",
         never: &[
             "clap",
