@@ -99,7 +99,7 @@ fn places_that_are_not_there_and_variables_are_told() {
 }
 
 #[test]
-fn an_agent_does_not_pretend_to_serve() {
+fn an_agent_needs_settings() {
     let refusal = fails(&["agent"], &[]);
-    assert!(refusal.contains("<--check|--example>"), "{refusal}");
+    assert!(refusal.contains("--config <FILE>"), "{refusal}");
 }

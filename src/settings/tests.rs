@@ -58,7 +58,6 @@ fn an_export_is_all_that_must_be_given() {
             clients: 1024,
             memory: 512 << 20,
             memory_per_client: 64 << 20,
-            requests_per_client: 256,
             idle: Duration::from_secs(30)
         }
     );
@@ -82,7 +81,6 @@ fn everything_can_be_given() {
         clients = 0x10
         memory = "1G"
         memory_per_client = "8M"
-        requests_per_client = 1_000
         idle = "500s"
         [job]
         variables = []
@@ -110,7 +108,7 @@ fn everything_can_be_given() {
     assert_eq!(settings.tls.and_then(|tls| tls.client_ca), Some("/a".into()));
     assert_eq!(settings.scheduler.window, Some(Span::from_millis(2)));
     assert_eq!(settings.scheduler.stripe, 1 << 20);
-    assert_eq!((settings.limits.clients, settings.limits.requests_per_client), (16, 1000));
+    assert_eq!(settings.limits.clients, 16);
     assert_eq!(settings.limits.idle, Duration::from_secs(500));
     assert!(settings.job.variables.is_empty());
     let [first, second] = &settings.exports[..] else { panic!("two exports") };
