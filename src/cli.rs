@@ -46,7 +46,7 @@ enum Command {
     /// Serve directories to clients on other nodes
     #[command(after_help = agent::EXAMPLES)]
     Agent(agent::AgentArguments),
-    /// Tell a running agent to change something
+    /// Ask a running agent, or tell it to change something
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(ctl::CtlArguments),
     /// Wait for everything under way, make it durable, unmount, confirm

@@ -66,6 +66,18 @@ fn the_policy_changes_under_load_and_nothing_is_lost() {
 }
 
 #[test]
+fn an_agent_answers_calls_that_do_nothing() {
+    let Some(agent) = Agent::start("") else { return };
+    let output = iofwd(&["ctl", &place(&agent), "ping", "--count", "50", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["calls"], 50);
+    assert!(
+        report["min_ns"].as_u64() > Some(0)
+            && report["p50_ns"].as_u64() <= report["p99_ns"].as_u64()
+    );
+}
+
+#[test]
 fn only_the_agents_own_user_changes_it() {
     let Some(agent) = Agent::start("") else { return };
     let tcp = agent.over_tcp();
