@@ -60,6 +60,15 @@ impl Job {
         Job { id: USER | u64::from(uid), name: format!("uid {uid}").into() }
     }
 
+    /// A number of a job as people may read it, where its name is not known.
+    pub fn show(id: u64) -> String {
+        match id {
+            id if id & HASHED != 0 => format!("hash_{:x}", id & !HASHED),
+            id if id & USER != 0 => format!("uid_{}", id & !USER),
+            id => id.to_string(),
+        }
+    }
+
     fn named(named: Named) -> Job {
         let id = match named.number {
             Some(number) if number < USER => number,

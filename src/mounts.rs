@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::mount::{MntFlags, umount2};
 
@@ -80,16 +83,26 @@ fn fusermount(mountpoint: &Path, flags: &[&str]) -> io::Result<()> {
 
 /// Processes that have their working directory or an open file on the mount.
 pub fn users(mountpoint: &Path) -> Vec<(u32, String)> {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| uses(*pid, mountpoint))
-        .map(|pid| {
+    let (sender, found) = mpsc::channel();
+    let mountpoint = mountpoint.to_owned();
+    // To look at a process that becomes another program just now may take for ever, if it waits for
+    // a mount that does not answer.
+    thread::spawn(move || {
+        for pid in processes().into_iter().filter(|pid| uses(*pid, &mountpoint)) {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            (pid, name.trim().to_string())
-        })
-        .collect()
+            if sender.send((pid, name.trim().to_string())).is_err() {
+                return;
+            }
+        }
+    });
+    let end = Instant::now() + PATIENCE;
+    let left = || end.saturating_duration_since(Instant::now());
+    std::iter::from_fn(|| found.recv_timeout(left()).ok()).collect()
+}
+
+fn processes() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn uses(pid: u32, mountpoint: &Path) -> bool {
@@ -101,6 +114,9 @@ fn uses(pid: u32, mountpoint: &Path) -> bool {
         || std::fs::read_dir(process.join("fd"))
             .is_ok_and(|files| files.flatten().any(|file| leads_there(file.path())))
 }
+
+/// How long to look for those who use a mount.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A line of the table: `ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS TAGS... - TYPE SOURCE OPTIONS`.
 fn parse(line: &[u8]) -> Option<Mount> {

@@ -1,7 +1,11 @@
 //! What an engine has done so far, in numbers that can be sent and shown.
 
-use iofwd_scheduler::scheduler::Scheduler;
+use std::cmp::Reverse;
 
+use iofwd_scheduler::scheduler::Scheduler;
+use iofwd_scheduler::stats::Stats;
+
+use crate::job::Job;
 use crate::report::Report;
 
 use super::cost::Costs;
@@ -33,5 +37,19 @@ pub(super) fn report(scheduler: &Scheduler, costs: &Costs) -> Report {
         report.add(&format!("server_{server}_requests"), counters.completed.requests());
         report.add(&format!("server_{server}_bytes"), counters.completed.bytes());
     }
+    add_jobs(&mut report, stats);
     report
 }
+
+/// The jobs that moved the most.
+fn add_jobs(report: &mut Report, stats: &Stats) {
+    let mut jobs: Vec<_> = stats.jobs.iter().collect();
+    jobs.sort_by_key(|(job, counters)| (Reverse(counters.completed.bytes()), *job));
+    for (job, counters) in jobs.into_iter().take(JOBS_SHOWN) {
+        let name = Job::show(job.0);
+        report.add(&format!("job_{name}_requests"), counters.completed.requests());
+        report.add(&format!("job_{name}_bytes"), counters.completed.bytes());
+    }
+}
+
+const JOBS_SHOWN: usize = 8;

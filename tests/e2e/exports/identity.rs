@@ -108,6 +108,21 @@ fn who_may_not_mount_is_told_nothing_but_that() {
 }
 
 #[test]
+fn requests_are_counted_for_the_job_of_their_process() {
+    let Some(agent) = Agent::start("") else { return };
+    let mount = Mount::remote(&agent, &agent.over_tcp(), &[]);
+    for (variable, value) in [("SLURM_JOB_ID", "4711"), ("PBS_JOBID", "4712"), ("OTHER", "1")] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "head -c 5000 /dev/zero > $0", value]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env(variable, value);
+        assert!(command.current_dir(mount.path()).status().unwrap().success());
+    }
+    assert_eq!(agent.number("job_4711_bytes"), 5000);
+    assert_eq!(agent.number("job_4712_bytes"), 5000);
+    assert_eq!(agent.number("job_uid_0_bytes"), 5000);
+}
+
+#[test]
 fn a_user_of_this_node_is_that_user_whatever_the_client_says() {
     let Some(agent) = Agent::exporting("", "") else { return };
     let backing = agent.ground().backing().to_owned();
