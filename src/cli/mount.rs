@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iofwd_mount::{Errno, Options, Session, Store};
@@ -94,9 +95,12 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let behind = plan.source.open(&plan.settings)?;
     let session = Session::mount(Arc::clone(&behind) as Arc<_>, &plan.options)
         .map_err(|error| explain_mount(&error, mountpoint))?;
-    signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
+    let told_to_leave = signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
         .map_err(|error| format!("cannot start a thread: {error}"))?;
-    check_usable(mountpoint)?;
+    // Whoever is told to leave at once need not have become usable.
+    check_usable(mountpoint).or_else(|failure| {
+        if told_to_leave.load(Ordering::SeqCst) { Ok(()) } else { Err(failure) }
+    })?;
     tracing::info!(source = plan.options.source, mountpoint = %mountpoint.display(),
         cache = %plan.options.cache, "mounted");
     parent.succeed();

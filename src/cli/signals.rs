@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -20,22 +21,25 @@ pub(super) fn block() -> SigSet {
     set
 }
 
-/// Unmount when a signal comes.
+/// Unmount when a signal comes. What is answered tells whether one came.
 pub(super) fn watch(
     set: SigSet,
     mountpoint: PathBuf,
     behind: Arc<dyn Behind>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Arc<AtomicBool>> {
+    let came = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&came);
     thread::Builder::new().name("iofwd-signals".into()).spawn(move || {
         while let Ok(signal) = set.wait() {
             // The terminal is gone; the mount need not be.
             if signal != Signal::SIGHUP {
                 tracing::info!(%signal, "unmounting");
+                came.store(true, Ordering::SeqCst);
                 leave(&mountpoint, &*behind);
             }
         }
     })?;
-    Ok(())
+    Ok(told)
 }
 
 fn leave(mountpoint: &std::path::Path, behind: &dyn Behind) {

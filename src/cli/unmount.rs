@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &UnmountArguments) -> Result<ExitCode, Failure> {
     // Held from before the end, so that an error of what is written until then is not missed.
     let source = File::open(&mount.source).ok();
     let process = report.get("pid").and_then(|pid| pid.parse().ok()).and_then(process);
-    mounts::unmount(&mountpoint).map_err(|error| explain(&error, &mountpoint))?;
+    unmount(&mountpoint).map_err(|error| explain(&error, &mountpoint))?;
     if let Some(process) = process {
         wait(&process, arguments.timeout, &mountpoint)?;
     }
@@ -42,6 +42,23 @@ pub(super) fn run(arguments: &UnmountArguments) -> Result<ExitCode, Failure> {
     }
     say(&summary(&mountpoint, &report));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who uses it only for a moment, like a program that is just being started, is waited for.
+fn unmount(mountpoint: &Path) -> std::io::Result<()> {
+    let end = Instant::now() + MOMENT;
+    loop {
+        match mounts::unmount(mountpoint) {
+            Err(error) if is_busy(&error) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_busy(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EBUSY)
 }
 
 fn ours(mountpoint: &Path) -> Result<Mount, Failure> {
@@ -65,7 +82,7 @@ fn remove_dead(mountpoint: &Path) -> Result<ExitCode, Failure> {
 
 fn explain(error: &std::io::Error, mountpoint: &Path) -> Failure {
     let place = mountpoint.display();
-    if error.raw_os_error() != Some(libc::EBUSY) {
+    if !is_busy(error) {
         return format!("cannot unmount {place}: {error}");
     }
     let users: Vec<String> = mounts::users(mountpoint)
@@ -108,3 +125,6 @@ fn summary(mountpoint: &Path, report: &Report) -> String {
         number("failed")
     )
 }
+
+/// How long it is tried again.
+const MOMENT: Duration = Duration::from_secs(1);
