@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use crate::crowd::pound::Pound;
 use crate::program::Transport;
 use crate::speed::load::Load;
 
@@ -14,6 +15,8 @@ pub(crate) enum Task {
     Guard(PathBuf),
     /// The load of [`crate::speed`], started by ourselves.
     Load(Load),
+    /// A process of [`crate::crowd`], started by ourselves.
+    Pound(Pound),
 }
 
 /// How the stages are to be run.
@@ -47,6 +50,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Task, String> {
         Some("list") => Ok(Task::List),
         Some("guard") if words.len() == 2 => Ok(Task::Guard(PathBuf::from(&words[1]))),
         Some("load") => Load::parse(&words[1..]).map(Task::Load),
+        Some("pound") => Pound::parse(&words[1..]).map(Task::Pound),
         _ => options(words).map(Task::Run),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use fio::{fio, remote_fio};
 pub(crate) use fsx::{fsx, remote_fsx};
 pub(crate) use helper::helper;
 pub(crate) use pjdfstest::{pjdfstest, remote_pjdfstest};
-pub(crate) use resources::{idle, memory};
+pub(crate) use resources::{idle, memory, peak_kib};
 pub(crate) use sqlite::sqlite;
 pub(crate) use stress_ng::stress_ng;
 pub(crate) use trees::trees;

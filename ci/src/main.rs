@@ -9,6 +9,7 @@
 mod area;
 mod arguments;
 mod cargo;
+mod crowd;
 mod guardian;
 mod judge;
 mod mounted;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     match arguments::parse(&words) {
         Ok(Task::List) => stage::list(),
         Ok(Task::Guard(room)) => guardian::guard(&room),
+        Ok(Task::Pound(pound)) => return finish(crowd::pound::run(&pound)),
         Ok(Task::Load(load)) => return finish(speed::load::run(&load)),
         Ok(Task::Run(arguments)) => return finish(run(&arguments)),
         Err(error) => return finish(Err(error)),

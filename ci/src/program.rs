@@ -23,6 +23,11 @@ pub(crate) enum Program {
         path: PathBuf,
         transport: Transport,
     },
+    /// A client of an agent that runs already.
+    Client {
+        path: PathBuf,
+        source: String,
+    },
     Yardstick {
         path: PathBuf,
         ttl: u32,
@@ -121,9 +126,13 @@ impl Program {
         let client = match self {
             Self::Iofwd(path) => client(path, cache),
             Self::Remote { path, transport } => {
-                let agent = Agent::start(site, path, area, *transport)?;
+                let agent = Agent::start(site, path, area, *transport, "")?;
                 let client = client(path, cache).arg(&agent.source).arg(&area.point);
                 return Ok(Some(Mounting { behind: Behind::Agent(agent.service), client }));
+            }
+            Self::Client { path, source } => {
+                let client = client(path, cache).arg("--threads=4").arg(source).arg(&area.point);
+                return Ok(Some(Mounting { behind: Behind::Nothing, client: client.quiet() }));
             }
             Self::Sshfs => return ssh::mounting(site, area).map(Some),
             Self::Gluster => return gluster::mounting(site, area).map(Some),
@@ -142,7 +151,9 @@ impl Program {
     /// How it is unmounted.
     pub(crate) fn unmount(&self, point: &Path) -> Step {
         let step = match self {
-            Self::Iofwd(path) | Self::Remote { path, .. } => Step::new(path).arg("unmount"),
+            Self::Iofwd(path) | Self::Remote { path, .. } | Self::Client { path, .. } => {
+                Step::new(path).arg("unmount")
+            }
             Self::Yardstick { .. }
             | Self::Bindfs { .. }
             | Self::Sshfs

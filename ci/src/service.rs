@@ -64,6 +64,12 @@ impl<'a> Service<'a> {
         }
     }
 
+    /// What it said, once it has ended well by itself.
+    pub(crate) fn result(self) -> Result<String, String> {
+        let log = self.log.clone();
+        self.ended().map(|()| step::read_lossily(&log))
+    }
+
     /// Ends it at once.
     pub(crate) fn kill(&mut self) {
         guardian::kill(self.child.id());

@@ -67,7 +67,8 @@ fn ticks_in(stat: &str) -> Option<u64> {
     Some(number(11)? + number(12)?)
 }
 
-fn peak_kib(process: u32) -> Result<u64, String> {
+/// The most memory a process ever took.
+pub(crate) fn peak_kib(process: u32) -> Result<u64, String> {
     let path = format!("/proc/{process}/status");
     let status = fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

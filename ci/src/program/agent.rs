@@ -23,6 +23,7 @@ impl<'a> Agent<'a> {
         program: &Path,
         area: &Area,
         transport: Transport,
+        more_settings: &str,
     ) -> Result<Self, String> {
         let (listen, source) = match transport {
             Transport::Unix => {
@@ -38,7 +39,7 @@ impl<'a> Agent<'a> {
         let backing = area.backing.display();
         let text = format!(
             "listen = [\"{listen}\"]\n\n[[export]]\nname = \"{EXPORT}\"\npath = \"{backing}\"\n\
-             squash = \"none\"\n"
+             squash = \"none\"\n\n{more_settings}"
         );
         fs::write(&settings, text).map_err(|e| format!("{}: {e}", settings.display()))?;
         let step = Step::new(program).args(["agent", "--config"]).arg(&settings);
