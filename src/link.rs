@@ -273,7 +273,16 @@ impl Link {
         socket::shut(&self.socket);
         self.hub.links.remove(&self.id);
         self.outbox().clear();
+        self.give_up_frame();
         self.handler.closed(self, reason);
+    }
+
+    /// What has come of a frame is of no use any more; it holds memory, and the connection itself.
+    /// If somebody is reading just now, it is for them to call this when they are done.
+    fn give_up_frame(&self) {
+        if let Ok(mut inbox) = self.inbox.try_lock() {
+            inbox.clear();
+        }
     }
 
     /// Take one frame, and have it dealt with; meanwhile another thread may take the next.
@@ -291,6 +300,9 @@ impl Link {
             Ok(Received::Paused) => {}
             Ok(Received::End) => self.close("the other side closed it"),
             Err(error) => self.close(&error.to_string()),
+        }
+        if self.is_closed() {
+            self.give_up_frame();
         }
     }
 

@@ -46,6 +46,11 @@ pub(super) enum Received {
 }
 
 impl Inbox {
+    /// Nothing more will come.
+    pub(super) fn clear(&mut self) {
+        self.body = None;
+    }
+
     /// Read what is there, until a frame is complete.
     pub(super) fn receive(&mut self, link: &Arc<Link>) -> io::Result<Received> {
         link.frame_began.compare_exchange(0, link.hub.elapsed(), RELAXED, RELAXED).ok();

@@ -166,6 +166,7 @@ fn half_a_frame_and_a_slow_drip_come_to_an_end() {
     }
     assert!(silent.is_cut_off(), "half a frame");
     is_served(&mount, "after");
+    eventually("their memory is free", || agent.number("memory_bytes") < 64 << 10);
 }
 
 #[test]
