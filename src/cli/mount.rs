@@ -97,9 +97,10 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
         .map_err(|error| explain_mount(&error, mountpoint))?;
     let told_to_leave = signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
         .map_err(|error| format!("cannot start a thread: {error}"))?;
-    // Whoever is told to leave at once need not have become usable.
+    // Whoever is told to leave at once, or is unmounted before we could look, was usable enough.
     check_usable(mountpoint).or_else(|failure| {
-        if told_to_leave.load(Ordering::SeqCst) { Ok(()) } else { Err(failure) }
+        let is_over = told_to_leave.load(Ordering::SeqCst) || !is_ours(mountpoint);
+        if is_over { Ok(()) } else { Err(failure) }
     })?;
     tracing::info!(source = plan.options.source, mountpoint = %mountpoint.display(),
         cache = %plan.options.cache, "mounted");
@@ -156,6 +157,12 @@ fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Whether what is mounted there is of our kind.
+fn is_ours(mountpoint: &Path) -> bool {
+    let found = mounts::at(mountpoint).ok().flatten();
+    found.is_some_and(|mount| mount.kind == mounts::TYPE)
 }
 
 fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
