@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::calibration::{MODEL, USED};
+use super::calibration::{EVIDENCE, MODEL, USED};
 use super::{Report, Section, Table, Verdict};
 use crate::sim::drawing::escaped;
 
@@ -55,8 +55,7 @@ fn contents(sections: &[Section]) -> String {
 
 fn calibration() -> String {
     let mut text = format!(
-        "<h2>The model and its calibration</h2>\n<p>{}</p>\n<p>Chosen once, from these published numbers, and \
-         held for all others:</p>\n",
+        "<h2>The model and its calibration</h2>\n<p>{}</p>\n<p>Fitted to these published numbers, and the same for every experiment:</p>\n",
         MODEL.map(escaped).join("</p>\n<p>")
     );
     let mut table = Table::new(&["published", "decides"]);
@@ -64,7 +63,7 @@ fn calibration() -> String {
         table.row(vec![published.into(), decided.into()]);
     }
     text += &tabular(&table, "words");
-    text
+    text + &format!("<p>{}</p>\n", escaped(EVIDENCE))
 }
 
 fn one(section: &Section) -> String {

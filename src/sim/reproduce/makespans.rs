@@ -29,7 +29,7 @@ pub(super) fn chapter_three(lab: &Laboratory, thesis: &Thesis) -> Result<Vec<Sec
             schedulers: &first,
             published: "Forwarding alone makes small reads shorter: by 35.80 % with a file for each process, \
                 31.70 % strided, 23.73 % contiguous; less with large requests. FIFO and HBRR do not differ.",
-            ours: "Direction and order are right. The file for each process was not used for the calibration and \
+            ours: "Direction and order are right. The file for each process was not fitted and \
                 comes out as published: an I/O node has a thread for only half of its 32 processes, and four \
                 senders disturb a server less than 32 nodes. Without forwarding, contiguous reads and \
                 large requests suffer too much in the model: it makes every doubling of the senders cost the \

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::calibration::{MODEL, USED};
+use super::calibration::{EVIDENCE, MODEL, USED};
 use super::html::{INTRODUCTION, TITLE};
 use super::{Report, Table, Verdict};
 
@@ -20,12 +20,13 @@ pub(super) fn page(report: &Report) -> String {
     text += &tabular(&verdicts);
     text += "\n## The model and its calibration\n\n";
     text += &MODEL.join("\n\n");
-    text += "\n\nChosen once, from these published numbers, and held for all others:\n\n";
+    text += "\n\nFitted to these published numbers, and the same for every experiment:\n\n";
     let mut used = Table::new(&["published", "decides"]);
     for (published, decided) in USED {
         used.row(vec![published.into(), decided.into()]);
     }
     text += &tabular(&used);
+    text += &format!("\n{EVIDENCE}\n");
     for section in &report.sections {
         // Writing to a string cannot fail.
         let _ = write!(

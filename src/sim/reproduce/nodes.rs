@@ -104,7 +104,7 @@ const FIGURES: [(&str, Pattern, &str, &str); 3] = [
         Pattern::SharedStrided,
         "With one I/O node FIFO and HBRR are best; with four, TWINS with windows of more than 1 ms; with eight, \
          TWINS with the shortest window, 0.125 ms.",
-        "With one I/O node FIFO is best, if barely: one sender cannot disturb itself, windows only make it wait. With \
+        "With one I/O node FIFO and short windows are a tie, and windows of 8 ms and more lose: one sender cannot disturb itself. With \
          four, TWINS. With eight, TWINS too, but windows of some milliseconds stay best: the model's servers gain \
          as much from large lists there as anywhere; why 0.125 ms was best is not explained.",
     ),
@@ -112,6 +112,6 @@ const FIGURES: [(&str, Pattern, &str, &str); 3] = [
         "5.9",
         Pattern::SharedContiguous,
         "With one I/O node FIFO and HBRR are best, with four TWINS.",
-        "The same.",
+        "With one I/O node a tie but for long windows, which lose; with four TWINS.",
     ),
 ];
