@@ -56,7 +56,7 @@ impl Agent {
             directories: Directories::directories(),
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
-            callers: Callers::default(),
+            callers: Callers::new(settings.job_variables.clone()),
         })
     }
 

@@ -19,7 +19,7 @@ mod progress;
 pub mod report;
 mod room;
 pub mod series;
-mod statistics;
+pub(crate) mod statistics;
 mod step;
 mod summary;
 mod worker;

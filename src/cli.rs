@@ -6,10 +6,12 @@ mod bench;
 mod ctl;
 mod demo;
 mod helper;
+mod key;
 mod log;
 mod mount;
 mod replay;
 mod signals;
+mod sim;
 mod status;
 mod unmount;
 
@@ -40,11 +42,11 @@ enum Command {
         iofwd mount --cache=close-to-open --allow-other /data /mnt/data\n  \
         iofwd mount --key-file /etc/iofwd/key ion1:7040/scratch /mnt/scratch\n  \
         iofwd mount unix:/run/iofwd/agent.sock /mnt/scratch")]
-    Mount(MountArguments),
+    Mount(Box<MountArguments>),
     /// Serve directories to clients on other nodes
     #[command(after_help = agent::EXAMPLES)]
     Agent(agent::AgentArguments),
-    /// Tell a running agent to change something
+    /// Ask a running agent, or tell it to change something
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(ctl::CtlArguments),
     /// Wait for everything under way, make it durable, unmount, confirm
@@ -54,6 +56,9 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
         iofwd status --json /mnt/project\n  iofwd status unix:/run/iofwd/agent.sock")]
     Status(StatusArguments),
+    /// Make the key that an agent and its clients share
+    #[command(after_help = "Example:\n  iofwd key new /etc/iofwd/agent.key")]
+    Key(key::KeyArguments),
     /// Replay a recording of `iofwd mount --record` in virtual time, and compare the decisions
     #[command(after_help = "Example:\n  iofwd mount --record=/tmp/trace /data /mnt\n  \
         iofwd replay /tmp/trace")]
@@ -61,6 +66,10 @@ enum Command {
     /// Put the load of parallel applications on a directory, measure and compare
     #[command(after_help = bench::EXAMPLES)]
     Bench(Box<bench::BenchArguments>),
+    /// Simulate clients, agents and servers in virtual time: a scenario file, a preset, or all of what
+    /// the TWINS thesis published
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Box<sim::SimArguments>),
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
@@ -117,6 +126,27 @@ struct MountArguments {
     /// The key that the agent has too
     #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
     key_file: Option<PathBuf>,
+    /// Certificates that may vouch for the agent: the connection is encrypted with TLS 1.3
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// The agent's name in its certificate [default: the host that was typed]
+    #[arg(long, value_name = "NAME", requires = "tls_ca")]
+    tls_name: Option<String>,
+    /// This client's certificate, if the agent wants one
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_private_key"])]
+    tls_certificate: Option<PathBuf>,
+    /// The private key of this client's certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_private_key: Option<PathBuf>,
+    /// Variables of a process that name its job; the first that is set counts
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        env = "IOFWD_JOB_VARIABLES",
+        default_value = "SLURM_JOB_ID,PBS_JOBID,FLUX_JOB_ID"
+    )]
+    job_variables: Vec<String>,
     /// Connections to the agent
     #[arg(long, value_name = "COUNT", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=4))]
@@ -183,8 +213,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
         Command::Demo => demo::run(),
     }
 }

@@ -8,6 +8,7 @@ mod callers;
 mod connect;
 mod connection;
 mod pending;
+mod reach;
 mod source;
 mod store;
 mod watch;
@@ -15,7 +16,7 @@ mod watch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::{Caller, Errno};
@@ -44,6 +45,8 @@ pub struct Client {
     /// For the bytes of writes that wait until the agent has room for them.
     budget: Arc<Budget>,
     hub: Arc<Hub>,
+    /// Carries what is encrypted.
+    _runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl Client {
@@ -100,6 +103,13 @@ impl Client {
         let waiting: usize = self.connections.iter().map(|connection| connection.waiting()).sum();
         report.add("calls_waiting_for_room", waiting);
         report
+    }
+
+    /// How long the agent takes to answer a call that does nothing.
+    pub fn ping(&self) -> Result<Duration, Errno> {
+        let begun = Instant::now();
+        self.ask_and_wait(Call::Ping, 0)?;
+        Ok(begun.elapsed())
     }
 
     /// Make everything durable that was written by now.

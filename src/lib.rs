@@ -12,11 +12,13 @@
 //! * [`handshake`]: how both prove that they have it
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
+//! * [`job`]: to which job a process belongs
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
 //! * [`link`]: connections that carry it
 //! * [`bench`]: the literature's load, and what it shows
+//! * [`sim`]: simulations as users run them, and what was published beside them
 //!
 //! The mount itself is the crate `iofwd-mount`, the scheduling policies are `iofwd-scheduler`; this
 //! crate introduces them to each other. `ARCHITECTURE.md` has the whole picture.
@@ -29,6 +31,7 @@ pub mod cli;
 pub mod client;
 pub mod control;
 pub mod handshake;
+pub mod job;
 pub mod key;
 pub mod link;
 pub mod mounts;
@@ -37,6 +40,7 @@ pub mod process;
 pub mod quantity;
 pub mod report;
 pub mod settings;
+pub mod sim;
 pub mod tls;
 pub mod trace;
 pub mod wire;

@@ -6,7 +6,9 @@
 
 mod e2e {
     mod coherence;
+    mod exports;
     mod harness;
+    mod hostile;
     mod network;
     mod recording;
     mod reference;

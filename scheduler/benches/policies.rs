@@ -3,11 +3,15 @@
 //! `policy/...` is a policy alone: push and next. `scheduler/...` is the whole way of a request:
 //! submit, poll, complete, with hazards and counters. The workloads are 4 KiB requests at random
 //! offsets of one file, and the same spread over 10,000 files; `reads` and `mixed` (half writes) apart
-//! where hazards matter. One criterion element is one request.
+//! where hazards matter. One criterion element is one request; times are those of the processor.
+
+#[path = "policies/cpu.rs"]
+mod cpu;
 
 use std::hint::black_box;
 use std::time::Duration;
 
+use cpu::CpuTime;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use iofwd_scheduler::policy::{ALL, Decision, Entry, Limit, Policy, Room, Setup};
 use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
@@ -134,7 +138,7 @@ impl Whole {
     }
 }
 
-fn policies(criterion: &mut Criterion) {
+fn policies(criterion: &mut Criterion<CpuTime>) {
     for (workload, files) in [("one-file", 1), ("10k-files", 10_000)] {
         let mut group = criterion.benchmark_group(format!("policy/{workload}"));
         group.throughput(Throughput::Elements(1));
@@ -150,7 +154,7 @@ fn policies(criterion: &mut Criterion) {
     }
 }
 
-fn schedulers(criterion: &mut Criterion) {
+fn schedulers(criterion: &mut Criterion<CpuTime>) {
     for (workload, files, writes) in [
         ("one-file-reads", 1, false),
         ("one-file-mixed", 1, true),
@@ -172,8 +176,9 @@ fn schedulers(criterion: &mut Criterion) {
 }
 
 /// Short runs: there are many, and the differences looked for are large.
-fn settings() -> Criterion {
+fn settings() -> Criterion<CpuTime> {
     Criterion::default()
+        .with_measurement(CpuTime)
         .sample_size(10)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))

@@ -2,6 +2,8 @@
 //!
 //! No clock, thread, lock, file, socket or log; time is an argument and there are no dependencies.
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 mod hazard;
 pub mod layout;

@@ -24,7 +24,7 @@ mod workload;
 mod world;
 
 pub use device::Device;
-pub use forwarding::{Forwarding, MakePolicy};
+pub use forwarding::{Dispatch, Forwarding, Library, MakePolicy};
 pub use network::{Link, Rate};
 pub use random::Random;
 pub use report::{Bar, JobReport, Report, Sizes, jain};

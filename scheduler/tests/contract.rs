@@ -90,7 +90,7 @@ fn lives(policy: Maker, timed: bool, seeds: std::ops::Range<u64>) {
         let tight = !timed && seed % 4 % 2 == 1;
         let others = if tight && !others.is_empty() { UNTIMED } else { others };
         let steps = seed % 5 == 4;
-        live(seed, &Life { requests: 120, policy, others, tight, steps });
+        live(seed, &Life { requests: 120, policy, others, tight, steps, flood: false });
     }
 }
 
@@ -107,6 +107,27 @@ fn every_variant_keeps_the_contract() {
     for (n, &variant) in (100..).zip(VARIANTS) {
         println!("variant {n}: seeds {} to {}", n * SEEDS, (n + 1) * SEEDS - 1);
         lives(variant, true, n * SEEDS..(n + 1) * SEEDS);
+    }
+}
+
+/// Without holds: those idle on purpose.
+#[test]
+fn no_policy_is_idle_in_a_flood() {
+    let unheld: [(&str, Maker); 2] = [
+        ("mlf", |setup| {
+            Box::new(Mlf::new(setup, MlfSettings { hold: Span::ZERO, ..MlfSettings::default() }))
+        }),
+        ("aioli", |setup| {
+            let settings = AioliSettings { hold: Span::ZERO, ..AioliSettings::default() };
+            Box::new(Aioli::new(setup, settings))
+        }),
+    ];
+    for (n, entry) in (0..).zip(ALL) {
+        let other = unheld.iter().find(|(name, _)| *name == entry.name);
+        let make = other.map_or(entry.make, |&(_, make)| make);
+        for seed in 20_000 + n * 10..20_002 + n * 10 {
+            live(seed, &Life { requests: 3_000, flood: true, ..Life::plain(make) });
+        }
     }
 }
 

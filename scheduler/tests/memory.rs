@@ -71,6 +71,6 @@ fn a_queued_request_takes_at_most_200_bytes() {
     }
 }
 
-/// These keep state for each object. Here nearly every request has an object of its own, the worst
-/// case: files, servers and operations are drawn apart for each request.
+/// These keep state for each object, and miss the 200 bytes where an object has two requests, as here:
+/// the file decides on server and operation. The bound keeps them from getting worse.
 const BY_OBJECT: &[&str] = &["hbrr", "sjf", "mlf", "aioli"];

@@ -13,6 +13,15 @@ const BANNED: &[&str] = &[
     "std::env",
     "std::process",
     "std::sync",
+    "std::os",
+    "std::{",
+    "core::arch",
+    "Instant",
+    "SystemTime",
+    "UNIX_EPOCH",
+    "extern ",
+    "unsafe {",
+    "include!",
     "HashMap",
     "HashSet",
     "RandomState",
@@ -54,10 +63,29 @@ fn lines() -> Vec<(PathBuf, Vec<String>)> {
 #[test]
 fn there_are_no_dependencies() {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
-    let sections = manifest.lines().map(str::trim).filter(|line| line.starts_with('['));
-    for section in sections {
-        let depends = section.contains("dependencies") && section != "[dev-dependencies]";
-        assert!(!depends, "{section}: this crate has no dependencies");
+    let names = manifest.lines().map(|line| line.split(['#', '=']).next().unwrap_or("").trim());
+    for line in names.filter(|line| line.contains("dependencies")) {
+        assert_eq!(line, "[dev-dependencies]", "this crate has no dependencies");
+    }
+    assert!(!root().join("build.rs").exists(), "what runs at build time could read a clock");
+}
+
+/// Unsafe code could ask the processor for the time; clippy refuses what the standard library has.
+#[test]
+fn the_compiler_and_clippy_refuse_clocks() {
+    let library = std::fs::read_to_string(root().join("src/lib.rs")).expect("a library");
+    assert!(library.contains("#![forbid(unsafe_code)]"));
+    let bans = std::fs::read_to_string(root().join("clippy.toml")).expect("settings of clippy");
+    for name in [
+        "std::time::Instant::now",
+        "std::time::SystemTime::now",
+        "std::time::Instant\"",
+        "std::time::SystemTime\"",
+        "std::thread::spawn",
+        "std::thread::sleep",
+        "std::collections::HashMap",
+    ] {
+        assert!(bans.contains(&format!("path = \"{name}")), "clippy.toml does not name {name}");
     }
 }
 

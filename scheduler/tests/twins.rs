@@ -126,10 +126,16 @@ impl Agent {
 
 #[test]
 fn defect_4_agents_never_aim_at_the_same_server_in_a_million_windows() {
-    let (servers, agents) = (5, 4);
+    for (servers, agents, windows) in [(5, 4, 1_000_000), (4, 4, 1_000_000), (9, 2, 100_000)] {
+        aim_apart(servers, agents, windows);
+    }
+}
+
+/// Agents that join late and whose shared clock steps, both now and then.
+fn aim_apart(servers: u32, agents: u32, windows: u64) {
     let mut all: Vec<Agent> = vec![Agent::new(0, agents, servers, 0)];
     let (mut step, mut state) = (0_i64, 7_u64);
-    for window in 0..1_000_000_u64 {
+    for window in 0..windows {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let time = window * WINDOW.as_nanos() + (state >> 40) % WINDOW.as_nanos();
         if window % 1_000 == 999 && all.len() < agents as usize {
@@ -191,6 +197,8 @@ struct Backlog {
     running: BTreeSet<(Time, RequestId)>,
     /// When servers were done with something later than in its window.
     late: Vec<Time>,
+    /// The windows in which anything was issued.
+    used: BTreeSet<u64>,
 }
 
 impl Backlog {
@@ -198,12 +206,13 @@ impl Backlog {
         let setup = Setup::new(4);
         let mut scheduler = Scheduler::new(&Config::new(setup), Box::new(twins(4, strict())));
         (0..60_000).for_each(|id| scheduler.submit(at(0), request(id, (id % 4) as u32, length)));
-        let (running, late) = (BTreeSet::new(), Vec::new());
-        Backlog { scheduler, length, per_byte, way, free: [Time::ZERO; 4], running, late }
+        let (running, late, used) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+        Backlog { scheduler, length, per_byte, way, free: [Time::ZERO; 4], running, late, used }
     }
 
     /// The server begins when the batch has reached it, and no earlier than it is free.
     fn issue(&mut self, now: Time, batch: &Batch) {
+        self.used.insert(now.as_nanos() / 1_000_000);
         // What leaves at the end of a window reaches its server as late as what leaves at the
         // beginning of the next: windows at the servers lie one way behind.
         let window_end = at((now.as_nanos() / 1_000_000 + 1) * 1_000_000) + self.way;
@@ -237,6 +246,17 @@ impl Backlog {
     fn per_window(&self, windows: u64) -> u64 {
         let servers = &self.scheduler.stats().servers;
         servers.iter().map(|server| server.completed.requests()).sum::<u64>() * 100 / windows
+    }
+}
+
+#[test]
+fn defect_1_no_window_is_idle_whatever_the_servers_are_like() {
+    for (length, per_byte, way) in [(64 << 10, 1, 0), (50_000, 2, 100), (60_000, 10, 0)] {
+        let mut backlog = Backlog::new(length, per_byte, Span::from_micros(way));
+        backlog.run(millis(400));
+        // The first window is blind, and what was too much in it lasts for some more.
+        let idle = (40..400).filter(|window| !backlog.used.contains(window)).count();
+        assert_eq!(idle, 0, "{length} B, {per_byte} ns each, {way} us away");
     }
 }
 

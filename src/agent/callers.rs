@@ -10,13 +10,15 @@ use iofwd_mount::caller::Introduction;
 use iofwd_scheduler::request::JobId;
 
 use crate::backend::posix::Identity;
+use crate::job::Jobs;
 use crate::process::{groups_of, no_groups};
 
 /// Identities of recent callers. A process that changes its supplementary groups, and neither its
 /// user nor its group, is seen with the old ones for as long as [`TRUSTED`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Callers {
     known: DashMap<(u32, u32, u32), (Instant, Identity)>,
+    jobs: Jobs,
     guests: DashMap<Introduction, Guest>,
     next: AtomicU64,
 }
@@ -29,6 +31,12 @@ pub(crate) struct Guest {
 }
 
 impl Callers {
+    /// Nobody has called yet; jobs of this node's processes are named by these variables.
+    pub(super) fn new(variables: Vec<String>) -> Callers {
+        let (known, guests, next) = (DashMap::new(), DashMap::new(), AtomicU64::new(1));
+        Callers { known, jobs: Jobs::new(variables), guests, next }
+    }
+
     /// Somebody who may be named as a caller from now on.
     pub(super) fn introduce(&self, guest: Guest) -> Introduction {
         let introduction = Introduction(self.next.fetch_add(1, Ordering::Relaxed));
@@ -45,7 +53,7 @@ impl Callers {
     pub(super) fn job(&self, caller: &Caller) -> JobId {
         match caller.introduced.and_then(|introduction| self.guests.get(&introduction)) {
             Some(guest) => guest.job,
-            None => JobId(u64::from(caller.uid)),
+            None => JobId(self.jobs.of(caller.pid, caller.uid).id),
         }
     }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 
-use crate::handshake::{self, AgentHandshake};
+use crate::handshake::{self, AgentHandshake, Transcript};
 use crate::link::exchange::{agreement, hear, tell};
 use crate::settings::Listen;
+use crate::tls;
 use crate::wire::agree;
-use crate::wire::greeting::{Enter, Hello, Offer, Purpose, Reception};
+use crate::wire::greeting::{Bytes32, Enter, Hello, Offer, Purpose, Reception};
 
 use super::control::obey;
 use super::service::{Peer, Service};
@@ -84,17 +85,32 @@ async fn accept_tcp(listener: TcpListener, service: Arc<Service>) {
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
-                let service = Arc::clone(&service);
-                tokio::spawn(async move {
-                    let peer = Peer::Address(address.ip().to_canonical());
-                    let _ = stream.set_nodelay(true);
-                    let mut stream = stream;
-                    let greeted = receive(&service, &mut stream, &peer).await;
-                    hand_over(&service, greeted, || Ok(stream.into_std()?.into()));
-                });
+                let peer = Peer::Address(address.ip().to_canonical());
+                tokio::spawn(receive_tcp(Arc::clone(&service), stream, peer));
             }
             Err(error) => rest(&error).await,
         }
+    }
+}
+
+async fn receive_tcp(service: Arc<Service>, mut stream: TcpStream, peer: Peer) {
+    let _ = stream.set_nodelay(true);
+    let Some(tls) = &service.tls else {
+        let greeted = receive(&service, &mut stream, &peer, None).await;
+        return hand_over(&service, greeted, || Ok(stream.into_std()?.into()));
+    };
+    let accepted = tls.accept(stream).await;
+    let safe = accepted.and_then(|stream| tls::exporter(&stream).map(|channel| (stream, channel)));
+    match safe {
+        Ok((mut stream, channel)) => {
+            let greeted = receive(&service, &mut stream, &peer, Some(&channel)).await;
+            hand_over(&service, greeted, || {
+                let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+                tls::relay(stream, theirs);
+                Ok(ours.into())
+            });
+        }
+        Err(error) => tracing::info!(%peer, %error, "somebody connected without TLS as it is here"),
     }
 }
 
@@ -107,7 +123,7 @@ async fn accept_unix(listener: UnixListener, service: Arc<Service>) {
                     let Ok(credentials) = stream.peer_cred() else { return };
                     let peer = Peer::Local { uid: credentials.uid(), gid: credentials.gid() };
                     let mut stream = stream;
-                    let greeted = receive(&service, &mut stream, &peer).await;
+                    let greeted = receive(&service, &mut stream, &peer, None).await;
                     hand_over(&service, greeted, || Ok(stream.into_std()?.into()));
                 });
             }
@@ -139,8 +155,9 @@ async fn receive(
     service: &Arc<Service>,
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     peer: &Peer,
+    channel: Option<&Bytes32>,
 ) -> Option<Arc<Session>> {
-    match tokio::time::timeout(GREETING, greet(service, stream, peer)).await {
+    match tokio::time::timeout(GREETING, greet(service, stream, peer, channel)).await {
         Ok(Ok(session)) => session,
         Ok(Err(error)) => {
             tracing::info!(%peer, %error, "somebody connected and did not talk as clients do");
@@ -157,6 +174,7 @@ async fn greet(
     service: &Arc<Service>,
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     peer: &Peer,
+    channel: Option<&Bytes32>,
 ) -> io::Result<Option<Arc<Session>>> {
     let hello: Hello = hear(stream).await?;
     hello.check().map_err(io::Error::other)?;
@@ -169,7 +187,8 @@ async fn greet(
         tell(stream, &Reception::Refused(why)).await?;
         return Ok(None);
     };
-    if let Err(why) = authenticate(service, stream, peer, &hello, version).await? {
+    let agreed = agreement(&hello, version, channel);
+    if let Err(why) = authenticate(service, stream, peer, (&hello, version), &agreed).await? {
         tracing::warn!(%peer, reason = why, "refused");
         tell(stream, &Reception::Refused(why)).await?;
         return Ok(None);
@@ -191,8 +210,8 @@ async fn authenticate(
     service: &Arc<Service>,
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     peer: &Peer,
-    hello: &Hello,
-    version: u16,
+    (hello, version): (&Hello, u16),
+    agreed: &Transcript,
 ) -> io::Result<Result<(), String>> {
     let key = match peer {
         Peer::Address(_) => service.key.as_ref(),
@@ -208,7 +227,6 @@ async fn authenticate(
         return Ok(Ok(()));
     };
     let theirs = handshake::Hello { nonce: hello.nonce };
-    let agreed = agreement(hello, version);
     let (shake, challenge) = AgentHandshake::respond(key, &theirs, agreed.bytes());
     let offer = Offer { version, nonce: challenge.nonce, proof: Some(challenge.proof) };
     tell(stream, &Reception::Offer(offer)).await?;

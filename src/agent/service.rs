@@ -17,6 +17,7 @@ use crate::link::Hub;
 use crate::penalty::Penalties;
 use crate::report::Report;
 use crate::settings::{self, Settings, Transport};
+use crate::tls::AgentTls;
 use crate::wire::greeting::{Bytes32, Welcome};
 
 use super::engine::EngineSettings;
@@ -28,6 +29,7 @@ use super::session::{Counts, Rights, Session, Squash, Terms};
 pub struct Service {
     pub(super) settings: Settings,
     pub(super) key: Option<Key>,
+    pub(super) tls: Option<AgentTls>,
     exports: Vec<Export>,
     pub(super) hub: Arc<Hub>,
     sessions: DashMap<u64, Known>,
@@ -77,6 +79,11 @@ impl Service {
     pub fn new(settings: Settings) -> Result<Arc<Service>, String> {
         let key = settings.key_file.as_deref().map(Key::load).transpose();
         let key = key.map_err(|error| error.to_string())?;
+        let tls = settings.tls.as_ref().map(|files| {
+            let client_ca = files.client_ca.as_deref();
+            AgentTls::load(&files.certificate, &files.private_key, client_ca)
+        });
+        let tls = tls.transpose().map_err(|error| error.to_string())?;
         let engine = engine_settings(&settings);
         engine.check()?;
         let exports: Result<Vec<Export>, String> =
@@ -86,6 +93,7 @@ impl Service {
         Ok(Arc::new(Service {
             settings,
             key,
+            tls,
             exports: exports?,
             hub,
             sessions: DashMap::new(),
@@ -312,6 +320,7 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         servers: scheduler.servers,
         stripe: scheduler.stripe,
         depth: scheduler.depth,
+        job_variables: settings.job.variables.clone(),
         record: None,
     }
 }

@@ -22,13 +22,13 @@ pub(super) fn median(values: &[f64]) -> f64 {
 }
 
 /// The average.
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Half the width of the interval around the mean that holds the true one with confidence;
 /// nothing for a single value.
-pub(super) fn margin(values: &[f64]) -> Option<f64> {
+pub(crate) fn margin(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(2)? as f64 + 1.0;
     Some(quantile(CONFIDENCE, freedom) * (variance(values) / values.len() as f64).sqrt())
 }

@@ -10,7 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::agent::listener::Listeners;
 use crate::agent::service::Service;
 use crate::backend::posix::{self, Identity};
+use crate::key::Key;
 use crate::settings::Settings;
+use crate::tls::AgentTls;
 
 use super::log::LogArguments;
 use super::{Failure, say};
@@ -42,6 +44,8 @@ pub(super) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     };
     let settings = read(config)?;
     if arguments.check {
+        check(&settings)?;
+        say(&format!("{}: good; this is what it means\n", config.display()));
         say(settings.describe().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
@@ -73,6 +77,18 @@ fn read(config: &Path) -> Result<Settings, Failure> {
     let settings = Settings::read(config).map_err(|error| error.to_string())?;
     settings.check_places().map_err(|error| error.to_string())?;
     Ok(settings)
+}
+
+/// What only shows when it is used.
+fn check(settings: &Settings) -> Result<(), Failure> {
+    if let Some(file) = &settings.key_file {
+        Key::load(file).map_err(|error| error.to_string())?;
+    }
+    if let Some(tls) = &settings.tls {
+        AgentTls::load(&tls.certificate, &tls.private_key, tls.client_ca.as_deref())
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn warn_of(settings: &Settings) {

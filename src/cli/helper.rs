@@ -32,7 +32,7 @@ fn parse(arguments: &[OsString]) -> Result<MountArguments, Failure> {
     };
     // The administrator mounts as for any other file system: these two are its defaults.
     mount.options.splice(0..0, ["suid".to_string(), "dev".to_string()]);
-    Ok(mount)
+    Ok(*mount)
 }
 
 #[cfg(test)]

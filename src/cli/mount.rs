@@ -11,10 +11,11 @@ use iofwd_mount::{Errno, Options, Session, Store};
 use crate::agent::Agent;
 use crate::agent::engine::EngineSettings;
 use crate::backend::posix::{self, Identity};
-use crate::client::{Client, How, Source};
+use crate::client::{Address, Client, How, Source};
 use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
+use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
 use super::log::LogArguments;
@@ -177,6 +178,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             servers: arguments.servers,
             stripe: arguments.stripe,
             depth: arguments.depth,
+            job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
         },
         source,
@@ -209,12 +211,30 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
     let how = How {
         client: format!("{}:{}", host.to_string_lossy(), mountpoint.display()),
         key: key.map_err(|error| error.to_string())?,
+        tls: tls(arguments, &agent)?,
+        job_variables: arguments.job_variables.clone(),
         connections: arguments.connections as usize,
         patience: Duration::from_secs(arguments.connect_timeout),
         source: agent,
     };
     let shown = how.source.to_string();
     Ok((From::Agent(Box::new(how)), shown))
+}
+
+/// How the connection is made safe, if it is to be.
+fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {
+    let Some(ca) = arguments.tls_ca.as_deref() else { return Ok(None) };
+    let host = match &agent.agent {
+        Address::Tcp(host) => host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host),
+        Address::Unix(_) => return Err("--tls-ca: a unix socket needs no encryption".into()),
+    };
+    let name = arguments.tls_name.as_deref().unwrap_or(host.trim_matches(['[', ']']));
+    let files = (arguments.tls_certificate.as_deref(), arguments.tls_private_key.as_deref());
+    let identity = match files {
+        (Some(certificate), Some(private_key)) => Some(tls::Identity { certificate, private_key }),
+        _ => None,
+    };
+    ClientTls::load(ca, name, identity).map(Some).map_err(|error| error.to_string())
 }
 
 impl Plan {

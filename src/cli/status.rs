@@ -40,7 +40,8 @@ pub(super) fn table(report: &Report) -> String {
     report.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
 }
 
-fn json(report: &Report) -> String {
+/// The same as JSON.
+pub(super) fn json(report: &Report) -> String {
     let fields: Vec<String> = report
         .iter()
         .map(|(name, value)| match value.parse::<u64>() {

@@ -7,6 +7,7 @@ use dashmap::DashMap;
 
 use iofwd_mount::Caller;
 
+use crate::job::{Job, Jobs};
 use crate::process::{groups_of, no_groups};
 
 /// A user of this node.
@@ -24,19 +25,25 @@ impl Who {
         static CLIENT: OnceLock<Arc<Who>> = OnceLock::new();
         Arc::clone(CLIENT.get_or_init(|| {
             let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
-            Arc::new(Who { uid, gid, groups: no_groups(), job: u64::from(uid) })
+            Arc::new(Who { uid, gid, groups: no_groups(), job: Job::of_user(uid).id })
         }))
     }
 }
 
 /// Recent callers. What a process changes of itself, but for its user and group, is seen within
 /// [`TRUSTED`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Callers {
     known: DashMap<(u32, u32, u32), (Instant, Arc<Who>)>,
+    jobs: Jobs,
 }
 
 impl Callers {
+    /// Nobody has called yet; jobs are named by these variables.
+    pub(super) fn new(variables: Vec<String>) -> Callers {
+        Callers { known: DashMap::new(), jobs: Jobs::new(variables) }
+    }
+
     pub(super) fn of(&self, caller: &Caller) -> Arc<Who> {
         let key = (caller.pid, caller.uid, caller.gid);
         if let Some(known) = self.known.get(&key)
@@ -46,7 +53,7 @@ impl Callers {
         }
         // The super-user passes every check that groups could decide.
         let groups = if caller.uid == 0 { no_groups() } else { groups_of(caller.pid) };
-        let job = u64::from(caller.uid);
+        let job = self.jobs.of(caller.pid, caller.uid).id;
         let who = Arc::new(Who { uid: caller.uid, gid: caller.gid, groups, job });
         if self.known.len() >= KNOWN_MOST {
             self.known.retain(|_, (since, _)| since.elapsed() < TRUSTED);

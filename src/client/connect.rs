@@ -6,19 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::budget::Budget;
-use crate::handshake::{Challenge, ClientHandshake, NONCE};
 use crate::key::Key;
 use crate::link::Hub;
-use crate::link::exchange::{agreement, hear, tell};
-use crate::wire::agree;
-use crate::wire::greeting::{Enter, Hello, Purpose, Reception, Welcome};
+use crate::tls::{ClientTls, TlsError};
+use crate::wire::greeting::{Purpose, Reception, Welcome};
 
 use super::callers::Callers;
 use super::connection::{Connection, Receiver};
+use super::reach::{Way, unexpected};
 use super::source::{Address, Source};
 use super::{Client, watch};
 
@@ -31,6 +29,10 @@ pub struct How {
     pub client: String,
     /// The key that the agent must have too; without one only an agent without one is spoken to.
     pub key: Option<Key>,
+    /// The connection is encrypted, and the agent has a certificate.
+    pub tls: Option<ClientTls>,
+    /// Variables that name the job of a process.
+    pub job_variables: Vec<String>,
     /// So many connections.
     pub connections: usize,
     /// How long reaching the agent may take.
@@ -42,6 +44,8 @@ pub struct How {
 pub enum ConnectError {
     /// Nobody is there, or cannot be reached.
     Unreachable(Address, io::Error),
+    /// The connection is not safe.
+    Unsafe(Address, TlsError),
     /// Somebody is there, who does not talk as an agent does.
     NoAgent(Address, io::Error),
     /// The agent refuses.
@@ -55,6 +59,9 @@ impl std::fmt::Display for ConnectError {
         match self {
             ConnectError::Unreachable(agent, error) => {
                 write!(f, "cannot reach an agent at {agent}: {error}; does iofwd agent run there?")
+            }
+            ConnectError::Unsafe(agent, error) => {
+                write!(f, "no safe connection to {agent}: {error}")
             }
             ConnectError::NoAgent(agent, error) => {
                 write!(f, "what listens at {agent} does not answer as an agent does: {error}")
@@ -72,7 +79,8 @@ impl std::error::Error for ConnectError {}
 impl Client {
     /// Connect.
     pub fn connect(how: &How) -> Result<Arc<Client>, ConnectError> {
-        let (welcome, sockets) = runtime()?.block_on(gather(how))?;
+        let runtime = runtime(how.tls.is_some())?;
+        let (welcome, sockets) = runtime.block_on(gather(how))?;
         let hub = Hub::start(THREADS, usize::MAX).map_err(ConnectError::Here)?;
         let mut connections = Vec::new();
         for socket in sockets {
@@ -85,10 +93,11 @@ impl Client {
         let client = Arc::new(Client {
             source: how.source.clone(),
             connections,
-            callers: Callers::default(),
+            callers: Callers::new(how.job_variables.clone()),
             next: AtomicU64::new(1),
             budget: Budget::new(WAITING_BYTES),
             hub,
+            _runtime: how.tls.is_some().then_some(runtime),
         });
         let idle = Duration::from_millis(u64::from(welcome.idle_ms));
         watch::start(&client, idle).map_err(ConnectError::Here)?;
@@ -104,140 +113,52 @@ pub fn control(
     patience: Duration,
 ) -> Result<String, ConnectError> {
     let purpose = Purpose::Control { words };
-    let told = runtime()?.block_on(async {
-        let (reception, _) = enter(agent, key, &purpose, patience).await?;
-        Ok::<_, ConnectError>(reception)
-    })?;
+    let way = Way { agent, key, tls: None, patience };
+    let (told, _) = runtime(false)?.block_on(way.enter(&purpose))?;
     let Reception::Told(text) = told else {
         return Err(ConnectError::NoAgent(agent.clone(), unexpected()));
     };
     Ok(text)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, ConnectError> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().build().map_err(ConnectError::Here)
+/// A runtime to connect with; one that goes on by itself if there is something to be done later.
+fn runtime(goes_on: bool) -> Result<Runtime, ConnectError> {
+    let mut builder =
+        if goes_on { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+    builder.worker_threads(1).thread_name("iofwd-runtime").enable_all();
+    builder.build().map_err(ConnectError::Here)
 }
 
 /// The first connection makes the session, the others join it.
 async fn gather(how: &How) -> Result<(Welcome, Vec<OwnedFd>), ConnectError> {
-    let agent = &how.source.agent;
+    let way = Way {
+        agent: &how.source.agent,
+        key: how.key.as_ref(),
+        tls: how.tls.as_ref(),
+        patience: how.patience,
+    };
     let purpose = Purpose::Mount {
         export: how.source.export.clone(),
         subtree: how.source.subtree.clone().into_bytes(),
         client: how.client.clone(),
     };
-    let (welcome, first) = welcomed(agent, how.key.as_ref(), &purpose, how.patience).await?;
+    let (welcome, first) = welcomed(&way, &purpose).await?;
     let mut sockets = vec![first];
     let join = Purpose::Join { session: welcome.session, token: welcome.token };
     for _ in 1..how.connections {
-        sockets.push(welcomed(agent, how.key.as_ref(), &join, how.patience).await?.1);
+        sockets.push(welcomed(&way, &join).await?.1);
     }
     Ok((welcome, sockets))
 }
 
-async fn welcomed(
-    agent: &Address,
-    key: Option<&Key>,
-    purpose: &Purpose,
-    patience: Duration,
-) -> Result<(Welcome, OwnedFd), ConnectError> {
-    match enter(agent, key, purpose, patience).await? {
+async fn welcomed(way: &Way<'_>, purpose: &Purpose) -> Result<(Welcome, OwnedFd), ConnectError> {
+    match way.enter(purpose).await? {
         (Reception::Welcome(welcome), socket) => Ok((welcome, socket)),
-        _ => Err(ConnectError::NoAgent(agent.clone(), unexpected())),
+        _ => Err(ConnectError::NoAgent(way.agent.clone(), unexpected())),
     }
-}
-
-/// Reach the agent, and be let in.
-async fn enter(
-    agent: &Address,
-    key: Option<&Key>,
-    purpose: &Purpose,
-    patience: Duration,
-) -> Result<(Reception, OwnedFd), ConnectError> {
-    let late = || io::Error::from(io::ErrorKind::TimedOut);
-    let reached = tokio::time::timeout(patience, reach(agent)).await.unwrap_or(Err(late()));
-    let mut stream = reached.map_err(|error| ConnectError::Unreachable(agent.clone(), error))?;
-    let greeted = match &mut stream {
-        Stream::Tcp(stream) => tokio::time::timeout(patience, greet(stream, key, purpose)).await,
-        // Whoever owns the socket is known: no key is needed.
-        Stream::Unix(stream) => tokio::time::timeout(patience, greet(stream, None, purpose)).await,
-    };
-    let reception = greeted
-        .unwrap_or(Err(late()))
-        .map_err(|error| ConnectError::NoAgent(agent.clone(), error))?;
-    if let Reception::Refused(reason) = reception {
-        return Err(ConnectError::Refused(agent.clone(), reason));
-    }
-    Ok((reception, stream.into_fd().map_err(ConnectError::Here)?))
-}
-
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Stream {
-    fn into_fd(self) -> io::Result<OwnedFd> {
-        Ok(match self {
-            Stream::Tcp(stream) => stream.into_std()?.into(),
-            Stream::Unix(stream) => stream.into_std()?.into(),
-        })
-    }
-}
-
-async fn reach(agent: &Address) -> io::Result<Stream> {
-    Ok(match agent {
-        Address::Tcp(host) => {
-            let stream = TcpStream::connect(host).await?;
-            stream.set_nodelay(true)?;
-            Stream::Tcp(stream)
-        }
-        Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
-    })
-}
-
-/// The greeting, up to the agent's last word. An agent that is not local must have our key.
-async fn greet(
-    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
-    key: Option<&Key>,
-    purpose: &Purpose,
-) -> io::Result<Reception> {
-    let (handshake, nonce) = match key.map(ClientHandshake::start) {
-        Some((handshake, hello)) => (Some(handshake), hello.nonce),
-        None => (None, [0; NONCE]),
-    };
-    let hello = Hello::new(purpose, nonce);
-    tell(stream, &hello).await?;
-    let offer = match hear(stream).await? {
-        Reception::Offer(offer) => offer,
-        refused @ Reception::Refused(_) => return Ok(refused),
-        Reception::Welcome(_) | Reception::Told(_) => return Err(unexpected()),
-    };
-    if agree(&[offer.version]).is_none() {
-        return Err(unexpected());
-    }
-    let proof = match (handshake, offer.proof) {
-        (None, None) => None,
-        (None, Some(_)) => return Ok(Reception::Refused(NEEDS_KEY.into())),
-        (Some(_), None) => return Err(io::Error::other("it did not prove that it has our key")),
-        (Some(handshake), Some(proof)) => {
-            let challenge = Challenge { nonce: offer.nonce, proof };
-            let agreed = agreement(&hello, offer.version);
-            let proof = handshake.finish(&challenge, agreed.bytes()).map_err(io::Error::other)?;
-            Some(proof.proof)
-        }
-    };
-    tell(stream, &Enter { proof }).await?;
-    hear(stream).await
-}
-
-fn unexpected() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "an answer out of place")
 }
 
 /// Threads that take answers off the connections, at most.
 const THREADS: usize = 16;
 /// Bytes of writes that may wait for room at the agent; whoever brings more waits itself.
 const WAITING_BYTES: usize = 256 << 20;
-const NEEDS_KEY: &str = "it has a key, and wants it proven: give --key-file";

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::handshake::Transcript;
 use crate::wire::frame::{self, Malformed, PREFIX, Prefix};
-use crate::wire::greeting::Hello;
+use crate::wire::greeting::{Bytes32, Hello};
 
 /// Send one message.
 pub async fn tell(
@@ -32,9 +32,13 @@ pub async fn hear<T: DeserializeOwned>(stream: &mut (impl AsyncRead + Unpin)) ->
     frame::decode(&head).map_err(invalid)
 }
 
-/// What both sides have agreed on, for their proofs.
-pub fn agreement(hello: &Hello, version: u16) -> Transcript {
-    Transcript::new().offered(&hello.versions).chosen(version).other(&hello.purpose)
+/// What both sides have agreed on, for their proofs; and the encrypted channel, if there is one.
+pub fn agreement(hello: &Hello, version: u16, channel: Option<&Bytes32>) -> Transcript {
+    let said = Transcript::new().offered(&hello.versions).chosen(version).other(&hello.purpose);
+    match channel {
+        Some(channel) => said.channel(channel),
+        None => said,
+    }
 }
 
 fn invalid(malformed: Malformed) -> io::Error {

@@ -88,7 +88,6 @@ impl Limits {
             ("clients", self.clients.to_string()),
             ("memory", show_bytes(self.memory)),
             ("memory_per_client", show_bytes(self.memory_per_client)),
-            ("requests_per_client", self.requests_per_client.to_string()),
             ("idle", show_span(Span::from_nanos(idle))),
         ]
     }

@@ -162,8 +162,6 @@ pub const FIELDS: &[Field] = &[
         .of(Unit::Bytes, 512 * MIB, (16 * MIB, 1024 * GIB), "a few of the largest requests must fit, and a machine must have it"),
     field("limits", "memory_per_client", "bytes of requests and answers held for one client").or("IOFWD_MEMORY_PER_CLIENT")
         .of(Unit::Bytes, 64 * MIB, (4 * MIB, 1024 * GIB), "the largest read and the largest write must fit side by side"),
-    field("limits", "requests_per_client", "requests of one client under way at a time").or("IOFWD_REQUESTS_PER_CLIENT")
-        .of(Unit::Count, 256, (1, 65_536), "each holds a place in the queues"),
     field("limits", "idle", "a client that is silent for so long is given up, and its locks with it").or("IOFWD_IDLE")
         .of(Unit::Time, 30 * SECOND, (SECOND, 3600 * SECOND), "in less a busy client looks dead; for more the locks of a dead one stop everybody"),
 

@@ -13,8 +13,6 @@ pub struct Limits {
     pub memory: u64,
     /// Bytes of requests and answers held for one client.
     pub memory_per_client: u64,
-    /// Requests of one client under way at a time.
-    pub requests_per_client: u32,
     /// A client that is silent for so long is given up.
     pub idle: Duration,
 }
@@ -25,7 +23,6 @@ impl Limits {
             clients: section.number("clients"),
             memory: section.number("memory"),
             memory_per_client: section.number("memory_per_client"),
-            requests_per_client: section.number("requests_per_client"),
             idle: Duration::from_nanos(section.number("idle")),
         };
         if limits.memory_per_client > limits.memory {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use iofwd_scheduler::time::Span;
+use proptest::prelude::*;
 
 use super::*;
 
@@ -57,7 +58,6 @@ fn an_export_is_all_that_must_be_given() {
             clients: 1024,
             memory: 512 << 20,
             memory_per_client: 64 << 20,
-            requests_per_client: 256,
             idle: Duration::from_secs(30)
         }
     );
@@ -81,7 +81,6 @@ fn everything_can_be_given() {
         clients = 0x10
         memory = "1G"
         memory_per_client = "8M"
-        requests_per_client = 1_000
         idle = "500s"
         [job]
         variables = []
@@ -109,7 +108,7 @@ fn everything_can_be_given() {
     assert_eq!(settings.tls.and_then(|tls| tls.client_ca), Some("/a".into()));
     assert_eq!(settings.scheduler.window, Some(Span::from_millis(2)));
     assert_eq!(settings.scheduler.stripe, 1 << 20);
-    assert_eq!((settings.limits.clients, settings.limits.requests_per_client), (16, 1000));
+    assert_eq!(settings.limits.clients, 16);
     assert_eq!(settings.limits.idle, Duration::from_secs(500));
     assert!(settings.job.variables.is_empty());
     let [first, second] = &settings.exports[..] else { panic!("two exports") };
@@ -310,4 +309,49 @@ fn what_is_described_has_every_field_with_value_and_origin() {
 fn a_file_that_cannot_be_read_is_named() {
     let error = Settings::read(Path::new("/no/such/agent.toml")).expect_err("no file");
     assert!(error.to_string().starts_with("/no/such/agent.toml: cannot be read: No such file"));
+}
+
+proptest! {
+    /// Whatever is typed is understood, or refused with lines that are there.
+    #[test]
+    fn slips_anywhere_are_refused_with_their_lines(
+        slips in prop::collection::vec((any::<prop::sample::Index>(), 0..3, " -~\\PC"), 1..6),
+    ) {
+        let mut letters: Vec<char> = uncommented(Settings::example()).chars().collect();
+        for (at, kind, typed) in &slips {
+            let at = at.index(letters.len());
+            match kind {
+                0 => drop(letters.remove(at)),
+                1 => letters.splice(at..at, typed.chars()).for_each(drop),
+                _ => letters.splice(at..=at, typed.chars()).for_each(drop),
+            }
+        }
+        let text: String = letters.iter().collect();
+        if let Err(error) = Settings::parse(&text, "agent.toml") {
+            prop_assert!(!error.problems.is_empty());
+            for problem in &error.problems {
+                prop_assert!(problem.line.is_none_or(|line| line <= text.lines().count().max(1) + 1));
+                prop_assert!(!problem.what.is_empty());
+            }
+        }
+    }
+
+    /// Values of every kind in every field.
+    #[test]
+    fn every_kind_of_value_is_understood_or_refused(
+        field in prop::sample::select(field::FIELDS),
+        value in prop::sample::select(vec![
+            "0", "-1", "99999999999999999999", "1.5", "inf", "true", "\"\"", "\"x\"", "\"1\"",
+            "[]", "[1]", "[\"\"]", "[[]]", "{}", "{ x = 1 }", "1979-05-27", "\"18446744073709551615\"",
+        ]),
+    ) {
+        let text = match field.section {
+            "" => format!("{} = {value}\n{EXPORT}", field.name),
+            "export" => format!("[[export]]\n{} = {value}\n", field.name),
+            section => format!("[{section}]\n{} = {value}\n{EXPORT}", field.name),
+        };
+        if let Err(error) = Settings::parse(&text, "agent.toml") {
+            prop_assert!(error.problems.iter().any(|problem| !problem.field.is_empty()));
+        }
+    }
 }

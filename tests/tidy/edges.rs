@@ -90,6 +90,73 @@ const EDGES: &[Edge] = &[
         instead: "a trace is called, it does not call",
     },
     Edge {
+        room: "src/sim",
+        never: &[
+            "iofwd_mount",
+            "clap",
+            "tokio",
+            "Instant",
+            "SystemTime",
+            "crate::agent",
+            "crate::backend",
+            "crate::client",
+            "crate::cli",
+        ],
+        instead: "a simulation touches nothing real: the command line says what and where",
+    },
+    Edge {
+        room: "src/settings",
+        never: &[
+            "clap",
+            "tokio",
+            "iofwd_mount",
+            "crate::agent",
+            "crate::client",
+            "crate::backend",
+            "crate::wire",
+            "crate::cli",
+            "crate::key",
+            "crate::tls",
+        ],
+        instead: "settings say what is meant: whoever uses them loads keys and opens places",
+    },
+    Edge {
+        room: "src/key",
+        never: &["clap", "tokio", "iofwd_mount", "crate"],
+        instead: "a key knows its file and its bytes, and nobody who uses it",
+    },
+    Edge {
+        room: "src/handshake",
+        never: &[
+            "clap",
+            "tokio",
+            "iofwd_mount",
+            "std::net",
+            "std::fs",
+            "std::time",
+            "crate::agent",
+            "crate::client",
+            "crate::wire",
+            "crate::cli",
+        ],
+        instead: "the handshake makes and judges messages: let the caller carry them",
+    },
+    Edge {
+        room: "src/penalty",
+        never: &["clap", "tokio", "iofwd_mount", "std::fs", "Instant::now", "crate"],
+        instead: "penalties are counted, not carried out: take the time as an argument",
+    },
+    Edge {
+        room: "src/tls",
+        never: &["clap", "iofwd_mount", "crate"],
+        instead: "TLS ends at a plain socket: nobody behind it knows of it, nor it of them",
+    },
+    Edge {
+        room: "src/job",
+        never: &["clap", "tokio", "iofwd_mount", "crate"],
+        instead: "a job is read from the system's table of processes and from nothing else",
+    },
+    Edge {
         room: "ci/",
         never: &["iofwd_mount", "iofwd_scheduler", "iofwd"],
         instead: "ci drives the built program and is linked to nothing of it",
@@ -147,6 +214,13 @@ mod planted {
         assert_eq!(found("src/agent/engine.rs", text).len(), 1);
         assert!(found("src/agents.rs", text).is_empty());
         assert!(found("src/cli.rs", text).is_empty());
+    }
+
+    #[test]
+    fn rooms_that_stand_alone_name_nothing_of_the_crate() {
+        assert_eq!(found("src/penalty.rs", "use crate::settings::Settings;\n").len(), 1);
+        assert_eq!(found("src/handshake/proof.rs", "use crate::client::Session;\n").len(), 1);
+        assert!(found("src/handshake/proof.rs", "use crate::key::Key;\n").is_empty());
     }
 
     #[test]

@@ -32,10 +32,11 @@ impl History {
         doubts
     }
 
-    /// Takes note of a batch that was issued.
+    /// Takes note of a batch that was issued. One that belongs before the last came late: the same
+    /// process is expected to go on where that ended, and late again.
     pub(super) fn note(&mut self, start: u64, end: u64, members: usize) {
         if start < self.start && self.expected.is_none() {
-            self.expected = Some(end);
+            self.expected = Some(self.end);
         }
         (self.start, self.end) = (start, end);
         self.members = u32::try_from(members).unwrap_or(u32::MAX);
@@ -74,15 +75,16 @@ mod tests {
     }
 
     #[test]
-    fn a_step_back_makes_the_next_expected_behind_it_once() {
+    fn after_a_step_back_the_next_is_expected_where_the_one_before_ended_once() {
+        // A row of 50 from each of three processes; the first of them is late.
         let mut history = History::default();
-        history.note(100, 150, 1);
+        history.note(50, 150, 1);
         history.note(0, 50, 1);
-        assert!(history.doubts(80, 1), "50 was expected");
-        assert!(!history.doubts(80, 1), "and is so no longer");
-        history.note(80, 90, 1);
-        history.note(0, 10, 1);
-        assert!(!history.doubts(10, 1), "it came");
+        assert!(history.doubts(200, 1), "150 was expected");
+        assert!(!history.doubts(200, 1), "and is so no longer");
+        history.note(200, 300, 1);
+        history.note(150, 200, 1);
+        assert!(!history.doubts(300, 1), "it came");
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Policy for ToAgg {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        let slot = self.queue.timeline().find(id)?;
+        let slot = self.queue.find(id)?;
         Some(self.queue.remove(slot))
     }
 

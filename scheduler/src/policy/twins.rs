@@ -244,7 +244,7 @@ impl Policy for Twins {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        let slot = self.queues.timeline().find(id)?;
+        let slot = self.queues.find(id)?;
         Some(self.queues.remove(slot))
     }
 

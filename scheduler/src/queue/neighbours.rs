@@ -4,40 +4,37 @@ use super::{Pool, Table, mix};
 use crate::request::{Operation, Request};
 use crate::room::Limit;
 
-/// The requests of a pool by the first and by the last byte they touch in their server's object.
+/// The requests of a pool by the ends of what they touch in their server's object.
 ///
-/// Of several requests that begin (or end) at the same byte only the first is entered: the others
-/// are served in their turn, and no chain of equal keys can make a lookup slow.
+/// What begins at a byte and what ends there share a line of the table, as they are looked for
+/// together. Of several requests that begin (or end) at the same byte only the first is entered: the
+/// others are served in their turn, and no chain of equal keys can make a lookup slow.
 #[derive(Debug, Default)]
-pub struct Neighbours {
-    starts: Table,
-    ends: Table,
-}
+pub struct Neighbours(Table);
 
 impl Neighbours {
     /// Knows no request yet.
     pub const fn new() -> Neighbours {
-        Neighbours { starts: Table::new(), ends: Table::new() }
+        Neighbours(Table::new())
     }
 
     /// Enters the request at `slot`.
     pub fn add(&mut self, pool: &Pool, slot: u32) {
         let request = pool.get(slot);
-        let (start, end) = (request.local, request.local_extent().end());
-        if self.starting(pool, &request, start).is_none() {
-            self.starts.insert(hash(&request, start), slot);
-        }
-        if self.ending(pool, &request, end).is_none() {
-            self.ends.insert(hash(&request, end), slot);
-        }
+        let (start, end) = ends(&request);
+        let (first, last) = (hash(&request, start, BEGINS), hash(&request, end, ENDS));
+        self.0.touch(first);
+        self.0.touch(last);
+        self.0.insert_unless(first, slot, |other| begins(&pool.get(other), &request, start));
+        self.0.insert_unless(last, slot, |other| stops(&pool.get(other), &request, end));
     }
 
     /// Forgets the request at `slot`, which must still be in the pool.
     pub fn remove(&mut self, pool: &Pool, slot: u32) {
         let request = pool.get(slot);
-        let (start, end) = (request.local, request.local_extent().end());
-        self.starts.remove(hash(&request, start), |found| found == slot);
-        self.ends.remove(hash(&request, end), |found| found == slot);
+        let (start, end) = ends(&request);
+        self.0.remove(hash(&request, start, BEGINS), |found| found == slot);
+        self.0.remove(hash(&request, end, ENDS), |found| found == slot);
     }
 
     /// Forgets all.
@@ -51,6 +48,7 @@ impl Neighbours {
         run.clear();
         run.push(slot);
         let seed = pool.get(slot);
+        self.0.touch(hash(&seed, seed.local, ENDS));
         let mut left = limit.without(seed.length());
         let mut end = seed.local_extent().end();
         while let Some(next) = self.fitting(pool, self.starting(pool, &seed, end), left) {
@@ -80,18 +78,12 @@ impl Neighbours {
 
     #[inline]
     fn starting(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
-        self.starts.find(hash(like, at), |slot| {
-            let other = pool.get(slot);
-            other.local == at && same_object(&other, like)
-        })
+        self.0.find(hash(like, at, BEGINS), |slot| begins(&pool.get(slot), like, at))
     }
 
     #[inline]
     fn ending(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
-        self.ends.find(hash(like, at), |slot| {
-            let other = pool.get(slot);
-            other.local_extent().end() == at && same_object(&other, like)
-        })
+        self.0.find(hash(like, at, ENDS), |slot| stops(&pool.get(slot), like, at))
     }
 }
 
@@ -100,11 +92,27 @@ fn same_object(one: &Request, other: &Request) -> bool {
     one.file == other.file && one.server == other.server && one.operation == other.operation
 }
 
+fn begins(request: &Request, like: &Request, at: u64) -> bool {
+    request.local == at && same_object(request, like)
+}
+
+fn stops(request: &Request, like: &Request, at: u64) -> bool {
+    ends(request).1 == at && same_object(request, like)
+}
+
+fn ends(request: &Request) -> (u64, u64) {
+    (request.local, request.local_extent().end())
+}
+
+/// A hash of a place in an object. Its last bit says what is there: that hardly moves it.
 #[inline]
-fn hash(request: &Request, at: u64) -> u32 {
+fn hash(request: &Request, at: u64, which: u32) -> u32 {
     let write = u64::from(request.operation == Operation::Write);
     let object = request.file.0.wrapping_mul(0xd6e8_feb8_6659_fd93)
         ^ (u64::from(request.server.0) << 33)
         ^ (write << 32);
-    mix(object ^ at)
+    mix(object ^ at) & !1 | which
 }
+
+const BEGINS: u32 = 0;
+const ENDS: u32 = 1;

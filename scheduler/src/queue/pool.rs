@@ -5,10 +5,15 @@ use crate::request::{Extent, FileId, JobId, Operation, Request, RequestId, Serve
 use crate::time::Time;
 
 /// Every request of one policy: the one place where they are stored.
+///
+/// They are found by id when one is cancelled, which is rare. So the index of ids is made then, and
+/// kept up for as many arrivals as it was large: they pay for it, and nobody does without cancels.
 #[derive(Debug, Default)]
 pub struct Pool {
     nodes: Slab<Node>,
     ids: Table,
+    /// Arrivals for which the index is still kept up; with none left there is no index.
+    kept: usize,
     pushed: u64,
 }
 
@@ -71,7 +76,7 @@ impl Packed {
 impl Pool {
     /// An empty pool.
     pub const fn new() -> Pool {
-        Pool { nodes: Slab::new(), ids: Table::new(), pushed: 0 }
+        Pool { nodes: Slab::new(), ids: Table::new(), kept: 0, pushed: 0 }
     }
 
     /// Stores a request and gives it the next place in the order of arrival.
@@ -80,14 +85,18 @@ impl Pool {
         let node = Node { request, place, prev: NIL, next: NIL };
         self.pushed += 1;
         let slot = self.nodes.insert(node);
-        self.ids.insert(spread(request.id.0), slot);
+        if self.kept > 0 {
+            self.keep_up(request.id, slot);
+        }
         slot
     }
 
     /// Takes a request out; it must have left every list and index before.
     pub fn remove(&mut self, slot: u32) -> Request {
         let request = self.nodes.remove(slot).request.unpack();
-        self.ids.remove(spread(request.id.0), |found| found == slot);
+        if self.kept > 0 {
+            self.ids.remove(spread(request.id.0), |found| found == slot);
+        }
         request
     }
 
@@ -132,19 +141,41 @@ impl Pool {
         let slots = self.nodes.slots();
         let mut all: Vec<Node> = slots.iter().map(|&slot| *self.nodes.get(slot)).collect();
         all.sort_unstable_by_key(|node| node.place);
-        (self.nodes, self.ids) = (Slab::new(), Table::new());
+        (self.nodes, self.ids, self.kept) = (Slab::new(), Table::new(), 0);
         all.into_iter().map(|node| node.request.unpack()).collect()
     }
 
-    /// The slot of the request with this id.
-    pub fn find(&self, id: RequestId) -> Option<u32> {
+    /// The slot of the request with this id. The first time in a while this walks the whole pool.
+    pub fn find(&mut self, id: RequestId) -> Option<u32> {
+        if self.kept == 0 {
+            for slot in self.nodes.slots() {
+                self.ids.insert(spread(self.nodes.get(slot).request.id.0), slot);
+            }
+        }
+        self.kept = self.nodes.len().max(LEAST_KEPT);
         self.ids.find(spread(id.0), |slot| self.nodes.get(slot).request.id == id)
+    }
+
+    /// Enters a newcomer into the index, or gives up the index that nobody has asked for long.
+    fn keep_up(&mut self, id: RequestId, slot: u32) {
+        self.kept -= 1;
+        if self.kept > 0 {
+            self.ids.insert(spread(id.0), slot);
+        } else {
+            self.ids = Table::new();
+        }
     }
 
     /// The request at a slot in use.
     #[inline]
     pub fn get(&self, slot: u32) -> Request {
         self.nodes.get(slot).request.unpack()
+    }
+
+    /// Where a request begins in its server's object.
+    #[inline]
+    pub fn local(&self, slot: u32) -> u64 {
+        self.nodes.get(slot).request.local
     }
 
     /// The place of a request in the order of arrival.
@@ -233,3 +264,6 @@ impl Node {
 /// million requests a second.
 const MARK_BITS: u32 = 16;
 const MARK_MASK: u64 = (1 << MARK_BITS) - 1;
+
+/// Arrivals for which even a small index is kept up.
+const LEAST_KEPT: usize = 1_024;

@@ -3,7 +3,7 @@
 use super::{Neighbours, Timeline};
 use crate::batch::Batch;
 use crate::policy::Setup;
-use crate::request::Request;
+use crate::request::{Request, RequestId};
 use crate::room::Limit;
 
 /// Requests in order of arrival from which contiguous runs are taken, all in constant time.
@@ -39,6 +39,11 @@ impl Runs {
         let batch = Batch::gathered(&run, |slot| self.remove(slot));
         self.run = run;
         batch
+    }
+
+    /// The slot of the request with this id.
+    pub fn find(&mut self, id: RequestId) -> Option<u32> {
+        self.timeline.find(id)
     }
 
     /// Takes all requests out, in order of arrival.

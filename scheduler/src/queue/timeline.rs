@@ -81,7 +81,7 @@ impl Timeline {
     }
 
     /// The slot of the request with this id.
-    pub fn find(&self, id: RequestId) -> Option<u32> {
+    pub fn find(&mut self, id: RequestId) -> Option<u32> {
         self.pool.find(id)
     }
 

@@ -10,6 +10,8 @@ use crate::time::{Span, Time};
 pub struct Device {
     /// What each command costs before anything moves.
     pub command: Span,
+    /// What each access costs on top: one for a command whose bytes are in a row.
+    pub access: Span,
     /// The shortest seek that is one at all.
     pub seek_min: Span,
     /// The seek from one end of the device to the other. In between it grows with the square root of
@@ -31,12 +33,16 @@ pub struct Device {
     pub depth: u32,
     /// How many commands it works on at the same time. Transfers still share its rate.
     pub channels: u32,
+    /// Whether requests that come together and touch are one access. A server that works off a list
+    /// piece by piece, each with an access of its own, gains messages from lists and nothing else.
+    pub joins: bool,
 }
 
 impl Device {
     /// A disk of 7,200 turns a minute and 558 GB, as those of about 2014.
     pub const HDD: Device = Device {
         command: Span::from_micros(50),
+        access: Span::ZERO,
         seek_min: Span::from_micros(800),
         seek_max: Span::from_millis(16),
         span: 558_000_000_000,
@@ -47,11 +53,13 @@ impl Device {
         sync: Span::ZERO,
         depth: 32,
         channels: 1,
+        joins: true,
     };
 
     /// Flash behind an NVMe port: distance is nothing, and many commands run at once.
     pub const SSD: Device = Device {
         command: Span::from_micros(80),
+        access: Span::ZERO,
         seek_min: Span::ZERO,
         seek_max: Span::ZERO,
         span: 1,
@@ -62,11 +70,13 @@ impl Device {
         sync: Span::ZERO,
         depth: 1,
         channels: 32,
+        joins: true,
     };
 
     /// Takes no time at all: what remains is the network and the scheduling.
     pub const NULL: Device = Device {
         command: Span::ZERO,
+        access: Span::ZERO,
         seek_min: Span::ZERO,
         seek_max: Span::ZERO,
         span: 1,
@@ -77,6 +87,7 @@ impl Device {
         sync: Span::ZERO,
         depth: 1,
         channels: 1,
+        joins: true,
     };
 
     /// A preset by its name: `hdd`, `ssd` or `null`.
@@ -102,9 +113,18 @@ impl Device {
 
     /// How long the bytes of a command take once the device has got to them.
     fn transfer(&self, operation: Operation, bytes: u64) -> Span {
+        let rate = match operation {
+            Operation::Read => self.read,
+            Operation::Write => self.write,
+        };
+        self.sync_of(operation) + rate.time_of(bytes)
+    }
+
+    /// What an access costs on top until its bytes are safe.
+    const fn sync_of(&self, operation: Operation) -> Span {
         match operation {
-            Operation::Read => self.read.time_of(bytes),
-            Operation::Write => self.sync + self.write.time_of(bytes),
+            Operation::Read => Span::ZERO,
+            Operation::Write => self.sync,
         }
     }
 }
@@ -130,8 +150,14 @@ impl Head {
 
     /// Serves a stretch of the device from `now` on, after an extra delay; says when it is done.
     pub(super) fn serve(&mut self, now: Time, stretch: Stretch, extra: Span) -> Time {
-        let Stretch { start, bytes, operation } = stretch;
-        let ready = now + self.device.command + extra + self.position(start, operation);
+        let Stretch { start, bytes, operation, accesses } = stretch;
+        let mut ready = now + self.device.command + extra + self.position(start, operation);
+        ready += self.device.access * u64::from(accesses);
+        let again = accesses.saturating_sub(1);
+        ready += self.device.sync_of(operation) * u64::from(again);
+        for _ in 0..again {
+            ready += Span::from_nanos(self.random.below(self.device.turn.as_nanos()));
+        }
         let begin = ready.max(self.transferring);
         self.transferring = begin + self.device.transfer(operation, bytes);
         self.at = start.saturating_add(bytes);
@@ -159,6 +185,9 @@ pub(super) struct Stretch {
     pub(super) start: u64,
     pub(super) bytes: u64,
     pub(super) operation: Operation,
+    /// How many times the device must get to a place for it: once if the bytes are really in a row. For
+    /// a list of places that is not worth its details, the number of places.
+    pub(super) accesses: u32,
 }
 
 #[cfg(test)]
@@ -170,7 +199,7 @@ mod tests {
     }
 
     fn read(start: u64, bytes: u64) -> Stretch {
-        Stretch { start, bytes, operation: Operation::Read }
+        Stretch { start, bytes, operation: Operation::Read, accesses: 1 }
     }
 
     #[test]
@@ -199,7 +228,7 @@ mod tests {
         let read_done = head.serve(Time::ZERO, read(gap, 0), Span::ZERO);
         assert_eq!(read_done, Time::ZERO + Span::from_micros(50 + 100));
         let mut head = still(Device::HDD);
-        let write = Stretch { start: gap, bytes: 0, operation: Operation::Write };
+        let write = Stretch { start: gap, bytes: 0, operation: Operation::Write, accesses: 1 };
         let write_done = head.serve(Time::ZERO, write, Span::ZERO);
         assert_eq!(write_done, Time::ZERO + Span::from_micros(50) + Device::HDD.seek(gap));
     }
@@ -208,7 +237,7 @@ mod tests {
     fn a_write_waits_until_it_is_safe() {
         let sync = Span::from_millis(5);
         let mut head = still(Device { sync, ..Device::HDD });
-        let write = Stretch { start: 0, bytes: 150_000, operation: Operation::Write };
+        let write = Stretch { start: 0, bytes: 150_000, operation: Operation::Write, accesses: 1 };
         let done = head.serve(Time::ZERO, write, Span::ZERO);
         assert_eq!(done, Time::ZERO + Span::from_micros(1050) + sync);
     }

@@ -14,6 +14,10 @@ pub(super) enum Event {
     Arrive(u32),
     /// An agent asked to be woken.
     Wake(u32),
+    /// The thread of an agent's policy looks at what changed.
+    Look(u32),
+    /// A thread of an agent takes the next list.
+    Pick(u32),
     /// A load reaches its server.
     Reach(u32),
     /// The server's device has finished a load.
@@ -72,6 +76,8 @@ const fn encode(event: Event) -> (u64, u32) {
         Event::Done(index) => (4, index),
         Event::Return(index) => (5, index),
         Event::Answer(index) => (6, index),
+        Event::Look(index) => (7, index),
+        Event::Pick(index) => (8, index),
     }
 }
 
@@ -83,6 +89,8 @@ const fn decode(kind: u64, index: u32) -> Event {
         3 => Event::Reach(index),
         4 => Event::Done(index),
         5 => Event::Return(index),
+        7 => Event::Look(index),
+        8 => Event::Pick(index),
         _ => Event::Answer(index),
     }
 }
@@ -106,6 +114,8 @@ mod tests {
             Event::Done(4),
             Event::Return(5),
             Event::Answer(6),
+            Event::Look(7),
+            Event::Pick(8),
         ];
         let mut events = Events::default();
         for event in all {

@@ -5,6 +5,7 @@ use std::fmt;
 use super::scenario::ScenarioError;
 use crate::policy::{self, Limit, Policy, Setup};
 use crate::scheduler::{Config, Scheduler};
+use crate::time::Span;
 
 /// The forwarding layer: agents that all run the same policy.
 #[derive(Clone)]
@@ -19,6 +20,36 @@ pub struct Forwarding {
     pub each: Limit,
     /// Bound on what one agent has in flight in all.
     pub total: Limit,
+    /// How what the policy issues gets to the servers; `None`: each batch at once, as a message of its own.
+    pub dispatch: Option<Dispatch>,
+}
+
+/// A stage behind the policy that gathers what it issues into lists, as IOFSL does.
+///
+/// The policy's order is a queue here. Whenever one of a few threads is free it takes requests from the
+/// head of the queue, as long as they are of the same file and operation, and sends them as one list, a
+/// message to each server concerned. Neighbours or not, and whichever servers: the list is done when its
+/// last server has answered. Requests are not split before that: the policy sees each one as belonging
+/// to the server of its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Lists under way at a time.
+    pub threads: u32,
+    /// Requests in one list.
+    pub list: u32,
+    /// How long a thread takes to wake up and take a list; what is issued meanwhile goes along.
+    pub pickup: Span,
+    /// The thread that the policy has to itself; `None`: it is asked at once, by whoever brings a request.
+    pub library: Option<Library>,
+}
+
+/// A policy behind a thread of its own, as in AGIOS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// How long the thread takes to wake up.
+    pub wake: Span,
+    /// How long it takes to hand over a request that the policy issued.
+    pub each: Span,
 }
 
 impl Forwarding {
@@ -32,7 +63,14 @@ impl Forwarding {
     /// Agents with a policy that is made like this, all bounds at their defaults.
     pub fn with(agents: u32, policy: impl MakePolicy + 'static) -> Forwarding {
         let Config { setup, each, total } = Config::new(Setup::new(1));
-        Forwarding { agents, policy: Box::new(policy), batch: setup.batch, each, total }
+        Forwarding {
+            agents,
+            policy: Box::new(policy),
+            batch: setup.batch,
+            each,
+            total,
+            dispatch: None,
+        }
     }
 
     /// The scheduler of one agent.
@@ -48,7 +86,8 @@ impl fmt::Debug for Forwarding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Forwarding");
         fields.field("agents", &self.agents).field("batch", &self.batch);
-        fields.field("each", &self.each).field("total", &self.total).finish_non_exhaustive()
+        fields.field("each", &self.each).field("total", &self.total);
+        fields.field("dispatch", &self.dispatch).finish_non_exhaustive()
     }
 }
 

@@ -17,13 +17,25 @@ pub(super) struct Load {
     /// When the device began with it and finished it, once it has.
     pub(super) begun: Time,
     pub(super) done: Time,
-    pub(super) batch: Option<Batch>,
+    pub(super) freight: Freight,
+}
+
+/// What a load answers when it comes back.
+#[derive(Clone, Debug)]
+pub(super) enum Freight {
+    /// A part of the request of the process that sent it.
+    Own,
+    /// A batch of an agent.
+    Batch(Batch),
+    /// So many requests or parts of requests of a list of an agent, by its number.
+    List(u32, u32),
 }
 
 impl Load {
     /// A load that leaves now.
     pub(super) const fn new(now: Time, sender: u32, server: ServerId, stretch: Stretch) -> Load {
-        Load { sender, server, stretch, issued: now, begun: now, done: now, batch: None }
+        let (issued, begun, done) = (now, now, now);
+        Load { sender, server, stretch, issued, begun, done, freight: Freight::Own }
     }
 
     /// Bytes that travel to the server.
@@ -39,9 +51,9 @@ impl Load {
         self.stretch.bytes - self.outbound()
     }
 
-    /// What the server is told.
-    pub(super) const fn command(&self, load: u32) -> Command {
-        Command { load, sender: self.sender, stretch: self.stretch }
+    /// What the server is told: which load it is, from which machine.
+    pub(super) const fn command(&self, load: u32, sender: u32) -> Command {
+        Command { load, sender, stretch: self.stretch }
     }
 
     /// For the picture.
@@ -53,7 +65,11 @@ impl Load {
             begun: self.begun,
             done: self.done,
             bytes: self.stretch.bytes,
-            members: self.batch.as_ref().map_or(1, |batch| batch.members() as u32),
+            members: match &self.freight {
+                Freight::Own => 1,
+                Freight::Batch(batch) => batch.members() as u32,
+                Freight::List(_, members) => *members,
+            },
         }
     }
 }

@@ -59,9 +59,19 @@ impl Process {
         self.round == application.job.rounds()
     }
 
-    /// When the process starts: a random moment of the stagger.
-    pub(super) fn start(&mut self, job: &Job) -> Time {
-        job.start + Span::from_nanos(self.random.below(job.stagger.as_nanos()))
+    /// How long it computes before its next request.
+    pub(super) fn think(&mut self, job: &Job) -> Span {
+        match job.jitter {
+            Span::ZERO => job.think,
+            jitter => job.think + Span::from_nanos(self.random.below(jitter.as_nanos())),
+        }
+    }
+
+    /// When the process starts: a random moment of the stagger, the same for all of a node.
+    pub(super) fn start(&self, job: &Job, seed: u64) -> Time {
+        // Streams of nodes lie in the middle, between those of processes and those of servers.
+        let mut random = Random::new(seed, 1 << 63 | u64::from(self.node));
+        job.start + Span::from_nanos(random.below(job.stagger.as_nanos()))
     }
 }
 

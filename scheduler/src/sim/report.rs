@@ -57,6 +57,8 @@ pub struct Sizes {
     pub leaving_clients: Mean,
     /// What agents queue: requests split at the ends of stripes. Nothing without agents.
     pub queued: Mean,
+    /// What leaves the agents at a time: batches, or lists for one server or more. Nothing without agents.
+    pub leaving_agents: Mean,
     /// What leaves the agents, or the clients where there are no agents, for one server.
     pub arriving_servers: Mean,
 }
@@ -152,11 +154,12 @@ impl Report {
     }
 
     fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sizes { leaving_clients, queued, arriving_servers } = self.sizes;
+        let Sizes { leaving_clients, queued, leaving_agents, arriving_servers } = self.sizes;
         writeln!(f, "\nsize                       count     mean bytes")?;
         let levels = [
             ("leaving clients", leaving_clients),
             ("queued at agents", queued),
+            ("leaving agents", leaving_agents),
             ("arriving servers", arriving_servers),
         ];
         for (level, mean) in levels {

@@ -34,6 +34,10 @@ impl Scenario {
         at_least_one("the number of jobs", self.jobs.len() as u64)?;
         if let Some(forwarding) = &self.forwarding {
             at_least_one("the number of agents", forwarding.agents.into())?;
+            if let Some(dispatch) = &forwarding.dispatch {
+                at_least_one("the number of lists under way", dispatch.threads.into())?;
+                at_least_one("the number of requests in a list", dispatch.list.into())?;
+            }
         }
         for (job, parameters) in self.jobs.iter().enumerate() {
             check_job(job, parameters)?;

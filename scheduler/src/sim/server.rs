@@ -175,7 +175,7 @@ mod tests {
     const STILL: Device = Device { turn: Span::ZERO, lookahead: 0, ..Device::HDD };
 
     fn command(load: u32, sender: u32, start: u64) -> Command {
-        let stretch = Stretch { start, bytes: 0, operation: Operation::Read };
+        let stretch = Stretch { start, bytes: 0, operation: Operation::Read, accesses: 1 };
         Command { load, sender, stretch }
     }
 

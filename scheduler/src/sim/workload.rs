@@ -21,10 +21,12 @@ pub struct Job {
     pub volume: u64,
     /// When the job starts.
     pub start: Time,
-    /// Each process starts at a random moment of this span after the job does.
+    /// The processes of each node start at a random moment of this span after the job does.
     pub stagger: Span,
     /// How long a process computes between an answer and its next request.
     pub think: Span,
+    /// A random part of this is added to it each time: no two processes run alike.
+    pub jitter: Span,
 }
 
 /// Which bytes a process asks for.
@@ -110,6 +112,7 @@ mod tests {
             start: Time::ZERO,
             stagger: Span::ZERO,
             think: Span::ZERO,
+            jitter: Span::ZERO,
         };
         let mut random = Random::new(3, 0);
         let mut found = Vec::new();

@@ -5,6 +5,7 @@
 
 mod agent;
 mod client;
+mod dispatch;
 mod server;
 
 use agent::Agent;
@@ -66,6 +67,7 @@ impl<'a> World<'a> {
         let agents = Agent::all(scenario)?;
         let senders = if agents.is_empty() { processes.len() } else { agents.len() };
         let nodes = scenario.jobs.iter().map(|job| job.nodes() as usize).sum();
+        let machines = if agents.is_empty() { nodes } else { agents.len() };
         Ok(World {
             scenario,
             now: Time::ZERO,
@@ -76,7 +78,7 @@ impl<'a> World<'a> {
             processes,
             nodes: vec![Port::default(); nodes],
             agents,
-            servers: servers(scenario, senders),
+            servers: servers(scenario, machines),
             loads: Loads::default(),
             wakes: 0,
             submitted: 0,
@@ -99,6 +101,8 @@ impl<'a> World<'a> {
                 Event::Issue(process) => self.issue(process),
                 Event::Arrive(process) => self.arrive(process),
                 Event::Wake(agent) => self.wake(agent),
+                Event::Look(agent) => self.look(agent),
+                Event::Pick(agent) => self.pick(agent),
                 Event::Reach(load) => self.reach(load),
                 Event::Done(load) => self.done(load),
                 Event::Return(load) => self.returned(load),

@@ -230,15 +230,20 @@ impl Subject for Careless {
 /// What the checker says about a few lives of something broken: every life must fail, be it by the
 /// checker's own judgement or by the scheduler's assertions.
 fn complaints<S: Subject>(policy: Maker, others: &'static [Maker]) -> Vec<String> {
-    let life = Life { requests: 400, policy, others, tight: false, steps: false };
-    let told = (9_000..9_013).map(move |seed| match catch_unwind(|| check::<S>(seed, &life)) {
-        Ok(Ok(_)) => String::new(),
-        Ok(Err(fault)) => fault,
-        Err(panic) => match panic.downcast::<String>() {
-            Ok(text) => *text,
-            Err(_) => "another panic".to_owned(),
-        },
-    });
+    complaints_of::<S>(Life { others, ..Life::plain(policy) })
+}
+
+fn complaints_of<S: Subject>(life: Life) -> Vec<String> {
+    let lives = if life.flood { 5 } else { 13 };
+    let told =
+        (9_000..9_000 + lives).map(move |seed| match catch_unwind(|| check::<S>(seed, &life)) {
+            Ok(Ok(_)) => String::new(),
+            Ok(Err(fault)) => fault,
+            Err(panic) => match panic.downcast::<String>() {
+                Ok(text) => *text,
+                Err(_) => "another panic".to_owned(),
+            },
+        });
     told.collect()
 }
 
@@ -282,6 +287,17 @@ fn a_policy_that_starves_or_stands_still_is_caught() {
     assert_caught(&complaints::<Scheduler>(make, &[]), "wait for nothing");
     let make: Maker = |setup| Box::new(Stuck(Twins::new(setup, TwinsSettings::default())));
     assert_caught(&complaints::<Scheduler>(make, &[]), "does not end");
+}
+
+/// One window more than there are servers, as in the published code.
+#[test]
+fn a_phantom_window_is_caught() {
+    let phantom: Maker = |setup| {
+        let setup = Setup { servers: setup.servers + 1, ..*setup };
+        Box::new(Twins::new(&setup, TwinsSettings::default()))
+    };
+    let life = Life { requests: 3_000, flood: true, ..Life::plain(phantom) };
+    assert_caught(&complaints_of::<Scheduler>(life), "is idle though every server has work");
 }
 
 #[test]

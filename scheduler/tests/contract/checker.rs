@@ -29,6 +29,16 @@ pub(crate) struct Life {
     pub(crate) tight: bool,
     /// Whether the shared clock steps; the waiting bounds hold only if it does not.
     pub(crate) steps: bool,
+    /// Whether all arrive at once and are served fast, so that every server is backlogged for many
+    /// windows; nothing may be idle then.
+    pub(crate) flood: bool,
+}
+
+impl Life {
+    /// A few hundred requests, one policy, nothing special.
+    pub(crate) fn plain(policy: Maker) -> Life {
+        Life { requests: 400, policy, others: &[], tight: false, steps: false, flood: false }
+    }
 }
 
 /// Runs one life and returns a digest of every decision made.
@@ -55,6 +65,11 @@ struct Checker<'a, S> {
     gap: u64,
     files: u64,
     digest: u64,
+    /// Requests that the policy has, by server.
+    held: Vec<u64>,
+    /// Time during which every server had requests waiting, and the part of it without any in flight.
+    backlogged: Span,
+    idle: Span,
 }
 
 #[derive(Clone, Copy)]
@@ -83,9 +98,10 @@ impl<'a, S: Subject> Checker<'a, S> {
         let all = if life.tight { random.between(1, 8) as u32 } else { each.requests * servers };
         let total = if life.tight { random.between(10, 200) } else { u64::MAX };
         let config = Config { setup, each, total: Limit::new(all, total) };
-        let longest = Span::from_micros(1 << random.below(13));
+        let longest = Span::from_micros(if life.flood { 16 } else { 1 << random.below(13) });
         let gap = (longest.as_nanos() * 2) >> random.below(7);
-        let files = random.between(1, 40);
+        let gap = if life.flood { 1 } else { gap };
+        let files = if life.flood { 1_000 } else { random.between(1, 40) };
         let (sender, reports) = channel();
         let policy = Box::new(Witness::new((life.policy)(&setup), sender.clone()));
         Checker {
@@ -105,6 +121,9 @@ impl<'a, S: Subject> Checker<'a, S> {
             gap,
             files,
             digest: 0,
+            held: vec![0; servers as usize],
+            backlogged: Span::ZERO,
+            idle: Span::ZERO,
         }
     }
 
@@ -120,6 +139,7 @@ impl<'a, S: Subject> Checker<'a, S> {
                 let (all, held) = (scheduler.queued(), scheduler.policy().len());
                 return Err(format!("{all} requests wait for nothing, {held} in the policy"));
             }
+            self.account(time);
             self.now = time;
             if self.now.as_nanos() > LIFETIME {
                 return Err("it does not end".to_owned());
@@ -135,6 +155,16 @@ impl<'a, S: Subject> Checker<'a, S> {
             self.poll()?;
         }
         self.finish()
+    }
+
+    /// Adds the time from now on to what it will have been spent on.
+    fn account(&mut self, until: Time) {
+        if self.held.iter().all(|&held| held > 0) {
+            self.backlogged += until.since(self.now);
+            if self.subject.scheduler().in_flight() == 0 {
+                self.idle += until.since(self.now);
+            }
+        }
     }
 
     fn is_busy(&self) -> bool {
@@ -213,6 +243,7 @@ impl<'a, S: Subject> Checker<'a, S> {
         let right = match (answer, known) {
             (Cancelled::Queued(given), Some(known)) if known.state == State::Waiting => {
                 known.state = State::Cancelled;
+                self.held[given.server.index()] -= u64::from(known.pushed.is_some());
                 given == known.request
             }
             (Cancelled::InFlight, Some(known)) => matches!(known.state, State::Issued { .. }),
@@ -256,6 +287,7 @@ impl<'a, S: Subject> Checker<'a, S> {
             }
             known.state = State::Issued { failed };
             let known = *known;
+            self.held[request.server.index()] -= u64::from(known.pushed.is_some());
             if !failed {
                 self.device.issue(known.arrival, request);
             }
@@ -308,6 +340,8 @@ impl<'a, S: Subject> Checker<'a, S> {
                 Seen::Pushed(id, time) => {
                     let ahead = self.subject.scheduler().queued() as u64;
                     if let Some(known) = self.known.get_mut(&id) {
+                        let new = known.pushed.is_none() && known.state == State::Waiting;
+                        self.held[known.request.server.index()] += u64::from(new);
                         known.pushed = Some((time, ahead));
                     }
                 }
@@ -325,6 +359,10 @@ impl<'a, S: Subject> Checker<'a, S> {
         if let Some(known) = left {
             return Err(format!("{:?} was lost", known.request.id));
         }
+        let share = self.idle.as_nanos() * 100 / self.backlogged.as_nanos().max(1);
+        if self.life.flood && share > IDLE {
+            return Err(format!("{share} % of the time is idle though every server has work"));
+        }
         if !self.subject.drain().is_empty() {
             return Err("something is left in the end".to_owned());
         }
@@ -335,6 +373,10 @@ impl<'a, S: Subject> Checker<'a, S> {
         self.digest = (self.digest ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(17);
     }
 }
+
+/// Hundredths of the time of a flood that may pass idle: what does not fit any more at the end of a
+/// window. A window without a server costs a sixth at least, with five servers.
+const IDLE: u64 = 8;
 
 /// No life takes longer than this many nanoseconds unless something stands still.
 const LIFETIME: u64 = 20_000_000_000;

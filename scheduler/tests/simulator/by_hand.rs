@@ -142,6 +142,7 @@ offset distance            65536 bytes
 size                       count     mean bytes
 leaving clients                2          65536
 queued at agents               2          65536
+leaving agents                 2          65536
 arriving servers               2          65536
 
 wait (us)                   mean            p50            p99            max

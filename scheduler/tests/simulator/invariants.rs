@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iofwd_scheduler::policy::ALL;
 use iofwd_scheduler::request::{Operation, ServerId};
+use iofwd_scheduler::sim::preset::Published;
 use iofwd_scheduler::sim::{
     Bar, Congestion, Device, Forwarding, Job, Pattern, Platform, Random, Report, Scenario, run,
 };
@@ -37,6 +38,7 @@ fn any_job(random: &mut Random) -> Job {
         start: Time::from_nanos(random.below(5_000_000)),
         stagger: Span::from_nanos(random.below(2_000_000)),
         think: any(random, &[Span::ZERO, Span::from_micros(300)]),
+        jitter: any(random, &[Span::ZERO, Span::from_micros(200)]),
     }
 }
 
@@ -60,6 +62,11 @@ fn variants(seed: u64) -> Vec<(&'static str, Scenario)> {
     for entry in ALL {
         let forwarding = Some(Forwarding::named(entry.name, agents).unwrap());
         all.push((entry.name, Scenario { forwarding, ..bare.clone() }));
+    }
+    let window = Span::from_micros(300);
+    for scheduler in [Published::Fifo, Published::Mlf, Published::Twins(window)] {
+        let forwarding = Some(scheduler.forwarding(agents));
+        all.push(("with lists", Scenario { forwarding, ..bare.clone() }));
     }
     all
 }

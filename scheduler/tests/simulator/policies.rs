@@ -11,7 +11,7 @@ use crate::setup::{JOB, KIB, LINK, PLATFORM, UNIT, direct, forwarded, twins};
 /// Thirty-two processes read a shared file side by side, from four fast servers.
 const STRIDED: Job = Job {
     processes: 32,
-    per_node: 4,
+    per_node: 1,
     pattern: Pattern::SharedStrided,
     operation: Operation::Read,
     request: 32 * KIB,

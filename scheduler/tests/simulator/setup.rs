@@ -28,6 +28,7 @@ pub(crate) const JOB: Job = Job {
     start: Time::ZERO,
     stagger: Span::ZERO,
     think: Span::ZERO,
+    jitter: Span::ZERO,
 };
 
 /// One server that takes no time, behind wires that do.

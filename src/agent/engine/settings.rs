@@ -37,6 +37,8 @@ pub struct EngineSettings {
     pub stripe: u64,
     /// Requests under way at one server at a time.
     pub depth: u32,
+    /// Variables that name the job of a process of this node.
+    pub job_variables: Vec<String>,
     /// Write down here what is done to the scheduler.
     pub record: Option<PathBuf>,
 }
@@ -49,6 +51,7 @@ impl Default for EngineSettings {
             servers: 1,
             stripe: 64 << 10,
             depth: 64,
+            job_variables: crate::settings::JobSettings::default().variables,
             record: None,
         }
     }

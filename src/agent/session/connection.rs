@@ -40,6 +40,13 @@ impl Connection {
         } else if let Call::Forget { node, references } = request.call {
             session.forget(node, references);
         } else {
+            let caller = Caller {
+                uid: NOBODY,
+                gid: NOBODY,
+                pid: 0,
+                request: session.key(request.id),
+                introduced: Some(self.introduced(request.slot)?),
+            };
             session.counts.accepted.fetch_add(1, Ordering::Relaxed);
             let to = Responder {
                 session: Arc::clone(session),
@@ -48,13 +55,6 @@ impl Connection {
                 share: Some(share),
                 room: prefix.room,
                 answered: false,
-            };
-            let caller = Caller {
-                uid: NOBODY,
-                gid: NOBODY,
-                pid: 0,
-                request: session.key(request.id),
-                introduced: Some(self.introduced(request.slot)?),
             };
             dispatch(session, &caller, &request.call, &payload, to);
         }

@@ -24,7 +24,7 @@ pub(crate) struct Agent {
     port: u16,
     socket: PathBuf,
     key: PathBuf,
-    _room: TempDir,
+    room: TempDir,
 }
 
 impl Agent {
@@ -32,6 +32,16 @@ impl Agent {
     /// root is root, as on the directory that a test compares with.
     pub(crate) fn start(more_settings: &str) -> Option<Self> {
         can_mount().then(|| Self::over(Ground::new(), None, more_settings))
+    }
+
+    /// Exports an empty directory with these lines about the export, and these above them, in which
+    /// `ROOM` stands for a directory that is the agent's own.
+    pub(crate) fn exporting(lines: &str, export: &str) -> Option<Self> {
+        can_mount().then(|| {
+            let room = ground::room();
+            let lines = lines.replace("ROOM", &room.path().display().to_string());
+            Self::by(Ground::new(), room, None, &lines, export)
+        })
     }
 
     /// Another agent over what this one exports.
@@ -45,7 +55,17 @@ impl Agent {
     }
 
     fn over(ground: Ground, place: Option<&Namespace>, more_settings: &str) -> Self {
-        let room = ground::room();
+        let export = format!("squash = \"none\"\n{more_settings}");
+        Self::by(ground, ground::room(), place, "", &export)
+    }
+
+    fn by(
+        ground: Ground,
+        room: TempDir,
+        place: Option<&Namespace>,
+        lines: &str,
+        export: &str,
+    ) -> Self {
         let [socket, key, file] = ["socket", "key", "agent.toml"].map(|n| room.path().join(n));
         let port = place.map_or_else(free_port, |_| PORT);
         let tcp = match place {
@@ -57,13 +77,13 @@ impl Agent {
             }
         };
         let backing = ground.backing();
-        let export = format!("name = \"{EXPORT}\"\npath = {backing:?}\nsquash = \"none\"");
-        write_secret(&file, &format!("{tcp}\n[[export]]\n{export}\n{more_settings}\n"));
+        let export = format!("name = \"{EXPORT}\"\npath = {backing:?}\n{export}");
+        write_secret(&file, &format!("{tcp}\n{lines}\n[[export]]\n{export}\n"));
         let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
         command.args(["agent", "--config"]).arg(file);
         let mut server = Server::start(&mut command, room.path().join("log"));
         server.wait_until("ready", |server| server.said().contains("ready"));
-        Self { server, ground, port, socket, key, _room: room }
+        Self { server, ground, port, socket, key, room }
     }
 
     /// What a client mounts, by way of the loopback.
@@ -74,6 +94,37 @@ impl Agent {
     /// What a client mounts, by way of the socket.
     pub(crate) fn over_unix(&self) -> String {
         format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// A file of its own room.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.room.path().join(name)
+    }
+
+    /// Tell it something by a signal.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        let process = Pid::from_raw(self.server.child().id() as i32);
+        kill(process, signal).expect("it runs");
+    }
+
+    /// What it has said so far.
+    pub(crate) fn said(&self) -> String {
+        self.server.said()
+    }
+
+    /// The socket that it listens at.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// A number of its report.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        let place = format!("unix:{}", self.socket.display());
+        let output = Command::new(program()).args(["status", "--json", &place]).output();
+        let output = output.expect("the program was built with this test");
+        let report: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("a report is JSON");
+        report[name].as_u64().unwrap_or_else(|| panic!("no {name} in {report}"))
     }
 
     /// What a client of a network mounts.

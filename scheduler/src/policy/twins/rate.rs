@@ -116,8 +116,7 @@ impl Rate {
         if self.firsts == 0 || self.next.bytes == 0 {
             return Span::ZERO;
         }
-        let work = u128::from(self.first.bytes) * u128::from(self.next.busy);
-        let work = u64::try_from(work / u128::from(self.next.bytes)).unwrap_or(u64::MAX);
+        let work = scaled(self.first.bytes, self.next.busy, self.next.bytes);
         Span::from_nanos(self.first.busy.saturating_sub(work) / self.firsts / 2)
     }
 }
@@ -145,8 +144,7 @@ impl Shown {
 
     /// Bytes in this many nanoseconds.
     fn within(self, nanos: u64) -> u64 {
-        let bytes = u128::from(nanos) * u128::from(self.bytes) / u128::from(self.busy.max(1));
-        u64::try_from(bytes).unwrap_or(u64::MAX)
+        scaled(nanos, self.bytes, self.busy)
     }
 }
 
@@ -161,6 +159,18 @@ impl Trial {
         self.reasons += u32::from(reason);
         if reason && self.reasons >= self.patience {
             (self.extra, self.reasons) = (length, 0);
+        }
+    }
+}
+
+/// A number times another by a third, in wide arithmetic only if it must be: that is slow.
+fn scaled(number: u64, by: u64, part: u64) -> u64 {
+    let part = part.max(1);
+    match number.checked_mul(by) {
+        Some(product) => product / part,
+        None => {
+            let product = u128::from(number) * u128::from(by) / u128::from(part);
+            u64::try_from(product).unwrap_or(u64::MAX)
         }
     }
 }

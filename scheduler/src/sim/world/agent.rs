@@ -1,13 +1,15 @@
 //! The agents' side: requests are split and queued, the policy decides, batches leave and come back.
 
 use super::World;
+use super::dispatch::Dispatcher;
 use crate::layout::Piece;
 use crate::policy::{Batch, Decision};
-use crate::request::{JobId, Operation, Request, RequestId};
+use crate::request::{Extent, JobId, Operation, Request, RequestId};
 use crate::scheduler::{Outcome, Scheduler};
 use crate::sim::device::Stretch;
 use crate::sim::event::Event;
-use crate::sim::load::Load;
+use crate::sim::forwarding::Library;
+use crate::sim::load::{Freight, Load};
 use crate::sim::network::Port;
 use crate::sim::scenario::{Scenario, ScenarioError};
 use crate::time::Time;
@@ -19,6 +21,9 @@ pub(super) struct Agent {
     scheduler: Scheduler,
     /// When it asked to be woken last.
     wake: Time,
+    pub(super) dispatcher: Option<Dispatcher>,
+    /// Whether its policy's thread will look at what changed.
+    looking: bool,
 }
 
 impl Agent {
@@ -32,6 +37,8 @@ impl Agent {
                 back: Port::default(),
                 scheduler,
                 wake: Time::NEVER,
+                dispatcher: forwarding.dispatch.map(Dispatcher::new),
+                looking: false,
             })
         };
         (0..forwarding.agents).map(make).collect()
@@ -44,13 +51,16 @@ impl World<'_> {
         let process = &self.processes[index as usize];
         let (file, extent, agent) = (process.file, process.extent, process.agent as usize);
         self.split(file, extent);
+        if self.agents[agent].dispatcher.is_some() {
+            self.join(extent);
+        }
         self.processes[index as usize].pending = self.pieces.len() as u32;
         for at in 0..self.pieces.len() {
             let request = self.request(index, self.pieces[at]);
             self.seen.sizes.queued.add(request.length());
             self.agents[agent].scheduler.submit(self.now, request);
         }
-        self.poll(agent);
+        self.ask(agent);
     }
 
     /// An agent is woken, if it still wants to be.
@@ -58,13 +68,45 @@ impl World<'_> {
         let agent = agent as usize;
         if self.agents[agent].wake == self.now {
             self.agents[agent].wake = Time::NEVER;
-            self.poll(agent);
+            match self.library() {
+                Some(_) if self.agents[agent].looking => {}
+                Some(library) => self.hand_over(agent, library),
+                None => self.poll(agent),
+            }
         }
+    }
+
+    /// The thread of an agent's policy has woken up, or handed over what it had.
+    pub(super) fn look(&mut self, agent: u32) {
+        let library = self.library().expect("only a library has a thread that looks");
+        self.hand_over(agent as usize, library);
     }
 
     /// A batch has come back: its processes are answered, and the agent is asked what is next.
     pub(super) fn complete(&mut self, agent: u32, batch: &Batch) {
-        let agent = agent as usize;
+        self.answer_members(agent as usize, batch);
+        self.ask(agent as usize);
+    }
+
+    /// Something changed at an agent: its policy is asked, at once or when its thread wakes up.
+    pub(super) fn ask(&mut self, agent: usize) {
+        match self.library() {
+            Some(_) if self.agents[agent].looking => {}
+            Some(library) => {
+                self.agents[agent].looking = true;
+                self.events.push(self.now + library.wake, Event::Look(agent as u32));
+            }
+            None => self.poll(agent),
+        }
+    }
+
+    fn library(&self) -> Option<Library> {
+        self.scenario.forwarding.as_ref()?.dispatch?.library
+    }
+
+    /// Tells an agent's scheduler that a batch is done, and answers the processes that have all they
+    /// asked for.
+    pub(super) fn answer_members(&mut self, agent: usize, batch: &Batch) {
         for request in batch.requests() {
             let outcome = Outcome { bytes: request.length(), failed: false };
             self.agents[agent].scheduler.complete(self.now, request.id, outcome);
@@ -75,25 +117,40 @@ impl World<'_> {
                 self.reply(agent, index);
             }
         }
-        self.poll(agent);
     }
 
     /// Asks an agent's scheduler until it wants to wait.
     fn poll(&mut self, agent: usize) {
-        loop {
-            match self.agents[agent].scheduler.poll(self.now) {
-                Decision::Issue(batch) => self.forward(agent, batch),
-                Decision::Empty | Decision::WaitUntil(Time::NEVER) => {
-                    self.agents[agent].wake = Time::NEVER;
-                    return;
+        while self.poll_once(agent).is_some() {}
+    }
+
+    /// Lets the thread of an agent's policy issue one batch; it looks for more when that is handed over.
+    fn hand_over(&mut self, agent: usize, library: Library) {
+        let issued = self.poll_once(agent);
+        self.agents[agent].looking = issued.is_some();
+        if let Some(members) = issued {
+            self.events.push(self.now + library.each * members, Event::Look(agent as u32));
+        }
+    }
+
+    /// Asks an agent's scheduler once; says how many requests it issued, if it did not want to wait.
+    fn poll_once(&mut self, agent: usize) -> Option<u64> {
+        match self.agents[agent].scheduler.poll(self.now) {
+            Decision::Issue(batch) => {
+                let members = batch.members() as u64;
+                self.forward(agent, batch);
+                Some(members)
+            }
+            Decision::Empty | Decision::WaitUntil(Time::NEVER) => {
+                self.agents[agent].wake = Time::NEVER;
+                None
+            }
+            Decision::WaitUntil(at) => {
+                if self.agents[agent].wake != at {
+                    self.agents[agent].wake = at;
+                    self.events.push(at, Event::Wake(agent as u32));
                 }
-                Decision::WaitUntil(at) => {
-                    if self.agents[agent].wake != at {
-                        self.agents[agent].wake = at;
-                        self.events.push(at, Event::Wake(agent as u32));
-                    }
-                    return;
-                }
+                None
             }
         }
     }
@@ -102,14 +159,34 @@ impl World<'_> {
         for request in batch.requests() {
             self.seen.waits.add(self.now.since(request.arrived).as_nanos());
         }
+        if let Some(dispatcher) = &mut self.agents[agent].dispatcher {
+            dispatcher.put(batch);
+            return self.dispatch(agent);
+        }
         let first = batch.first();
-        let application = &self.applications[first.job.0 as usize];
-        let start = application.place_of(first.file) + first.local;
-        let stretch = Stretch { start, bytes: batch.bytes(), operation: first.operation };
+        let (bytes, operation) = (batch.bytes(), first.operation);
+        let accesses = if self.scenario.platform.device.joins { 1 } else { batch.members() as u32 };
+        let start = self.place(first) + first.local;
+        let stretch = Stretch { start, bytes, operation, accesses };
         let mut load = Load::new(self.now, agent as u32, first.server, stretch);
+        self.seen.sizes.leaving_agents.add(bytes);
         self.seen.moved(agent as u32, first.file, first.extent.offset);
-        load.batch = Some(batch);
+        load.freight = Freight::Batch(batch);
         self.send(load);
+    }
+
+    /// Where on a server's device the request's file begins.
+    pub(super) fn place(&self, request: &Request) -> u64 {
+        self.applications[request.job.0 as usize].place_of(request.file)
+    }
+
+    /// Makes the pieces of a range one again: it belongs to the server of its first byte, and its place
+    /// there is that in the file.
+    fn join(&mut self, extent: Extent) {
+        let first = self.pieces.iter().find(|piece| piece.extent.offset == extent.offset);
+        let server = first.and_then(|piece| piece.server);
+        self.pieces.clear();
+        self.pieces.push(Piece { server, extent, local: extent.offset });
     }
 
     /// Sends the answer to a process.

@@ -11,8 +11,9 @@ use crate::time::Span;
 impl World<'_> {
     /// Puts the first request of each process on the list.
     pub(super) fn start_all(&mut self) {
-        for (index, process) in self.processes.iter_mut().enumerate() {
-            let start = process.start(&self.applications[process.job as usize].job);
+        let seed = self.scenario.seed;
+        for (index, process) in self.processes.iter().enumerate() {
+            let start = process.start(&self.applications[process.job as usize].job, seed);
             self.events.push(start, Event::Issue(index as u32));
         }
     }
@@ -40,13 +41,15 @@ impl World<'_> {
 
     /// The agent's answer has reached the process.
     pub(super) fn answer(&mut self, index: u32) {
-        let process = &self.processes[index as usize];
+        let process = &mut self.processes[index as usize];
         let application = &mut self.applications[process.job as usize];
         self.seen.latencies.add(self.now.since(process.asked).as_nanos());
         application.answered(process.extent.length);
-        match application.job.think {
+        if process.is_done(application) {
+            return self.finish(index);
+        }
+        match process.think(&application.job) {
             Span::ZERO => self.issue(index),
-            _ if process.is_done(application) => self.finish(index),
             think => self.events.push(self.now + think, Event::Issue(index)),
         }
     }
@@ -83,7 +86,8 @@ impl World<'_> {
         process.pending += 1;
         let application = &self.applications[process.job as usize];
         let start = application.place_of(process.file) + local;
-        let stretch = Stretch { start, bytes, operation: application.job.operation };
+        let operation = application.job.operation;
+        let stretch = Stretch { start, bytes, operation, accesses: 1 };
         self.send(Load::new(self.now, index, server, stretch));
     }
 

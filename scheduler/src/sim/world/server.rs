@@ -3,7 +3,7 @@
 use super::World;
 use crate::request::ServerId;
 use crate::sim::event::Event;
-use crate::sim::load::Load;
+use crate::sim::load::{Freight, Load};
 use crate::sim::network::Port;
 
 impl World<'_> {
@@ -19,9 +19,11 @@ impl World<'_> {
 
     /// A load has reached its server.
     pub(super) fn reach(&mut self, index: u32) {
+        let sender = self.loads.get(index).sender;
+        let source = self.source(sender);
         let load = self.loads.get(index);
         let server = load.server.index();
-        self.servers[server].enqueue(self.now, load.command(index));
+        self.servers[server].enqueue(self.now, load.command(index, source));
         self.begin(server);
     }
 
@@ -29,7 +31,9 @@ impl World<'_> {
     pub(super) fn done(&mut self, index: u32) {
         let load = self.loads.get(index);
         let (sender, server, payload) = (load.sender, load.server, load.inbound());
-        self.servers[server.index()].finish(self.now, sender, load.stretch.bytes);
+        let bytes = load.stretch.bytes;
+        let source = self.source(sender);
+        self.servers[server.index()].finish(self.now, source, bytes);
         let (now, link) = (self.now, self.scenario.platform.back);
         let (to, from) = self.ends(sender, server);
         let at = link.send(now, from, to, payload);
@@ -43,9 +47,10 @@ impl World<'_> {
         if self.scenario.timeline {
             self.seen.timeline.push(load.bar());
         }
-        match load.batch {
-            Some(batch) => self.complete(load.sender, &batch),
-            None => {
+        match load.freight {
+            Freight::Batch(batch) => self.complete(load.sender, &batch),
+            Freight::List(list, _) => self.list_answered(load.sender, list),
+            Freight::Own => {
                 let process = &mut self.processes[load.sender as usize];
                 process.pending -= 1;
                 if process.pending == 0 {
@@ -53,6 +58,11 @@ impl World<'_> {
                 }
             }
         }
+    }
+
+    /// The machine that a sender is: an agent, or the node that a process runs on.
+    fn source(&self, sender: u32) -> u32 {
+        if self.agents.is_empty() { self.processes[sender as usize].node } else { sender }
     }
 
     /// The ports of a sender and a server.
