@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::policy::{Decision, Directive, Policy};
+use crate::policy::{Decision, Directive, Policy, Setup, by_name};
 use crate::request::{Request, RequestId};
 use crate::scheduler::{Cancelled, Config, Outcome, Scheduler};
 use crate::time::Time;
@@ -25,6 +25,8 @@ pub enum Event {
     Cancel(Time, RequestId),
     /// A decision made elsewhere was passed on.
     Direct(Time, Directive),
+    /// There are so many servers from now on.
+    Grow(Time, u32),
 }
 
 /// Where a replay differs from its recording.
@@ -68,6 +70,15 @@ pub fn replay(
                 scheduler.complete(*now, *id, *outcome);
             }
             Event::Direct(now, directive) => scheduler.direct(*now, *directive),
+            Event::Grow(now, servers) => {
+                let setup = Setup { servers: *servers, ..*scheduler.setup() };
+                let policy = by_name(scheduler.policy().name(), &setup);
+                let grows = *servers >= scheduler.setup().servers && setup.check().is_ok();
+                let Some(policy) = policy.filter(|_| grows) else {
+                    return differs(format!("it cannot grow to {servers} servers"));
+                };
+                scheduler.grow(*now, *servers, policy);
+            }
             Event::Cancel(now, id) => match scheduler.cancel(*now, *id) {
                 Cancelled::Queued(_) => {}
                 other @ (Cancelled::InFlight | Cancelled::Unknown) => {
@@ -99,7 +110,7 @@ fn is_issue_of(decision: &Decision, ids: &[RequestId]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{self, Setup};
+    use crate::policy;
     use crate::request::{Extent, FileId, JobId, Operation, ServerId};
     use crate::time::Span;
 

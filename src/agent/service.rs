@@ -20,7 +20,7 @@ use crate::settings::{self, Settings, Transport};
 use crate::tls::AgentTls;
 use crate::wire::greeting::{Bytes32, Welcome};
 
-use super::engine::EngineSettings;
+use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
 use super::session::{Counts, Rights, Session, Squash, Terms};
 
@@ -319,6 +319,7 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         window: scheduler.window,
         servers: scheduler.servers,
         stripe: scheduler.stripe,
+        layouts: LayoutSettings::default(),
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
         record: None,
