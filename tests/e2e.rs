@@ -6,6 +6,7 @@
 
 mod e2e {
     mod coherence;
+    mod double;
     mod exports;
     mod harness;
     mod hostile;
