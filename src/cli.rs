@@ -120,6 +120,9 @@ struct MountArguments {
     /// The configuration of an OrangeFS file system: which handles are whose
     #[arg(long, value_name = "FILE", env = "IOFWD_PVFS_CONFIG")]
     pvfs_config: Option<PathBuf>,
+    /// The ceph command: ask it on which daemons the objects of CephFS files are
+    #[arg(long, value_name = "PROGRAM", env = "IOFWD_CEPH_COMMAND")]
+    ceph_command: Option<PathBuf>,
     /// Reads and writes under way at one server at a time
     #[arg(long, value_name = "COUNT", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=1024))]

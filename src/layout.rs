@@ -83,9 +83,10 @@ impl Engine {
         }
     }
 
-    /// Whether the layout of a file may become another one while the file exists.
+    /// Whether the layout of a file may become another one while the file exists: Lustre gives it
+    /// objects as it grows, and of an empty file of Ceph it can be set.
     pub const fn may_change(self) -> bool {
-        matches!(self, Engine::Lustre)
+        matches!(self, Engine::Lustre | Engine::Ceph)
     }
 }
 
@@ -150,6 +151,8 @@ pub struct ObjectStripes {
     pub object_size: u64,
     /// Where the objects are kept.
     pub pool: String,
+    /// The part of the pool, if it has parts.
+    pub namespace: Option<String>,
     /// The servers of objects, by object number; those of others are not known.
     pub known: Vec<(u64, Server)>,
 }
@@ -197,6 +200,12 @@ impl ObjectStripes {
     /// The server of all objects together, as long as nothing is known of any one.
     pub fn pool_server(&self) -> Server {
         Server::Pool(self.pool.as_str().into())
+    }
+
+    /// How many objects a file of this size has; of an empty one, those that are filled first.
+    pub fn objects_of(&self, size: u64) -> u64 {
+        let set = self.object_size.saturating_mul(self.count).max(1);
+        size.div_ceil(set).max(1).saturating_mul(self.count)
     }
 
     fn layout(&self, number: &dyn Fn(&Server) -> ServerId) -> Result<Layout, LayoutError> {

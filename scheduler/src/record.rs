@@ -127,15 +127,28 @@ mod tests {
         }
     }
 
-    /// Drives a scheduler as an engine would, and writes down what happened.
+    /// Drives a scheduler as an engine would, and writes down what happened. In the midst of it two
+    /// more servers appear.
     fn record(config: &Config, policy: &str) -> Vec<Event> {
+        let name = policy;
         let policy = policy::by_name(policy, &config.setup).expect("a known policy");
         let (mut scheduler, mut events) = (Scheduler::new(config, policy), Vec::new());
         let (mut now, mut flying) = (Time::ZERO, Vec::new());
         for id in 0..400 {
             now += Span::from_micros(id * 37 % 211);
-            scheduler.submit(now, request(id, now));
-            events.push(Event::Submit(now, request(id, now)));
+            if id == 200 {
+                let (queued, flying) = (scheduler.queued(), scheduler.in_flight());
+                let policy = policy::by_name(name, &Setup::new(6)).expect("a known policy");
+                scheduler.grow(now, 6, policy);
+                assert_eq!((scheduler.queued(), scheduler.in_flight()), (queued, flying), "{name}");
+                events.push(Event::Grow(now, 6));
+            }
+            let mut request = request(id, now);
+            if id >= 200 {
+                request.server = ServerId((id % 6) as u32);
+            }
+            scheduler.submit(now, request);
+            events.push(Event::Submit(now, request));
             loop {
                 match scheduler.poll(now) {
                     Decision::Issue(batch) => {

@@ -6,6 +6,7 @@
 
 mod counts;
 mod kept;
+mod placement;
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
@@ -22,7 +23,9 @@ use iofwd_scheduler::request::ServerId;
 
 use crate::backend::posix::{File, Identity};
 use crate::control;
-use crate::layout::{self, Advice, Description, Descriptor, Engine, Rule, Server, Servers, Told};
+use crate::layout::{
+    self, Advice, Description, Descriptor, Engine, Rule, Server, Servers, Shape, Told,
+};
 use crate::report::Report;
 
 use super::Agent;
@@ -30,6 +33,7 @@ use super::engine::EngineSettings;
 use super::files::OpenFile;
 
 use counts::Counts;
+use placement::Placement;
 
 pub(super) use kept::{Kept, Known};
 
@@ -44,6 +48,8 @@ pub(super) struct Layouts {
     /// Whom to ask on which device.
     devices: DashMap<(u32, u32), Engine>,
     root: PathBuf,
+    /// Tells where the objects of Ceph are, if somebody may be asked.
+    placement: Option<Placement>,
     counts: Counts,
 }
 
@@ -67,6 +73,7 @@ impl Layouts {
             advice: settings.layouts.advice.clone(),
             devices: DashMap::new(),
             root: root.canonicalize()?,
+            placement: placement::start(settings.layouts.ceph_command.as_ref())?,
             counts: Counts::default(),
         })
     }
@@ -178,6 +185,11 @@ impl Agent {
         }
         if description.engine == Engine::Plain {
             description = self.layouts.rule(&open.file, open.node.inode.key().number);
+        }
+        if let (Shape::Objects(objects), Some(placement)) =
+            (&mut description.shape, &self.layouts.placement)
+        {
+            placement.fill(objects, &open.node, attr.size);
         }
         let layout = self.layouts.layout(&description);
         // A server has a queue before anybody can ask for it.

@@ -156,6 +156,7 @@ fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
 
 fn layouts(arguments: &MountArguments) -> Result<LayoutSettings, Failure> {
     let mut layouts = LayoutSettings { queues: arguments.queues, ..LayoutSettings::default() };
+    layouts.ceph_command.clone_from(&arguments.ceph_command);
     layouts.advice.pvfs = arguments.pvfs_config.as_deref().map(layout::pvfs_ranges).transpose()?;
     Ok(layouts)
 }

@@ -19,7 +19,8 @@ pub fn parse(bytes: &[u8]) -> Result<Description, Problem> {
         unit: number(text, "stripe_unit")?,
         count: number(text, "stripe_count")?,
         object_size: number(text, "object_size")?,
-        pool: pool(text)?.into(),
+        pool: pool(text)?.0.into(),
+        namespace: pool(text)?.1.map(String::from),
         known: Vec::new(),
     };
     // Whether it makes sense is for the arithmetic to say, and now rather than later.
@@ -32,14 +33,23 @@ pub fn object_name(inode: u64, object: u64) -> String {
     format!("{inode:x}.{object:08x}")
 }
 
+/// The daemon that serves an object, from what `ceph osd map POOL OBJECT -f json` prints.
+pub fn parse_map(printed: &[u8]) -> Option<u32> {
+    Problem::unless_at_most("bytes", printed.len(), MOST).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(printed).ok()?;
+    // Without a daemon the primary is -1.
+    u32::try_from(value.get("acting_primary")?.as_u64()?).ok()
+}
+
 fn number(text: &str, name: &'static str) -> Result<u64, Problem> {
     let value = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     let value = value.ok_or_else(|| Problem::unexpected(name, text))?;
     value.parse().map_err(|_| Problem::unexpected(name, value))
 }
 
-/// The name of the pool: everything up to the namespace, if there is one.
-fn pool(text: &str) -> Result<&str, Problem> {
+/// The name of the pool, which may have spaces, and of its part.
+fn pool(text: &str) -> Result<(&str, Option<&str>), Problem> {
     let (_, rest) = text.split_once(" pool=").ok_or_else(|| Problem::unexpected("pool", text))?;
-    Ok(rest.split_once(" pool_namespace=").map_or(rest, |(pool, _)| pool))
+    let parts = rest.split_once(" pool_namespace=");
+    Ok(parts.map_or((rest, None), |(pool, namespace)| (pool, Some(namespace))))
 }

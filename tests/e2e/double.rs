@@ -3,6 +3,7 @@
 
 mod engines;
 mod filesystem;
+mod rules;
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

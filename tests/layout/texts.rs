@@ -46,6 +46,10 @@ fn ceph_says_unit_count_size_and_pool() {
         assert_eq!(layout.server_of(5 << 20), Some(ServerId(0)));
         assert_eq!(servers.names()[0].to_string(), format!("pool:{pool}"));
     }
+    let printed = br#"{"epoch":9,"pool":"p","acting":[2,0],"acting_primary":2}"#;
+    assert_eq!(ceph::parse_map(printed), Some(2));
+    assert_eq!(ceph::parse_map(br#"{"acting_primary":-1}"#), None);
+    assert_eq!(ceph::parse_map(b""), None);
     assert_eq!(ceph::object_name(0x100_0000_0ab3, 17), "10000000ab3.00000011");
 }
 

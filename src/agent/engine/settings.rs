@@ -55,11 +55,18 @@ pub struct LayoutSettings {
     pub rules: Vec<Rule>,
     /// What is known of file systems beforehand.
     pub advice: Advice,
+    /// The `ceph` command, if it is to be asked where objects are.
+    pub ceph_command: Option<PathBuf>,
 }
 
 impl Default for LayoutSettings {
     fn default() -> LayoutSettings {
-        LayoutSettings { queues: QUEUES, rules: Vec::new(), advice: Advice::default() }
+        LayoutSettings {
+            queues: QUEUES,
+            rules: Vec::new(),
+            advice: Advice::default(),
+            ceph_command: None,
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl Kept {
         }
     }
 
+    /// There is more to know than is known here.
+    pub(super) fn call_in_doubt(&self) {
+        self.in_doubt.store(true, Ordering::Relaxed);
+    }
+
     /// Whether there is a reason to ask again.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.in_doubt.load(Ordering::Relaxed)

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use super::super::harness::can_mount;
+use super::super::harness::{can_mount, eventually};
 use super::filesystem::Answers;
 use super::{Double, layout, read, write};
 
@@ -171,6 +172,40 @@ fn a_ceph_file_is_its_pools_as_long_as_nobody_tells_where_objects_are() {
     double.fill("file", BLOCK, 3);
     assert_eq!(double.bytes(), expected(&[("pool:data", 6)]));
     check_layout(&double, "file", "ceph", &["pool:data"], &[]);
+}
+
+#[test]
+fn a_ceph_files_objects_go_to_the_daemons_that_the_command_names() {
+    if !can_mount() {
+        return;
+    }
+    // The first object is on daemon 5, the second one on daemon 3.
+    let room = tempfile::tempdir().unwrap();
+    let command = room.path().join("ceph");
+    let script = "#!/bin/sh\ncase \"$6\" in *.00000000) n=5;; *) n=3;; esac\n\
+                  [ \"$3 $4 $5\" = \"osd map data\" ] && echo \"{\\\"acting_primary\\\": $n}\"\n";
+    fs::write(&command, script).unwrap();
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = "stripe_unit=65536 stripe_count=2 object_size=1048576 pool=data";
+    let option = format!("--ceph-command={}", command.display());
+    let Some(double) = Double::start(attribute("ceph.file.layout", said.into()), &[&option]) else {
+        return;
+    };
+    let file = double.open("file");
+    (0..4).for_each(|number| write(&file, BLOCK, number));
+    eventually("both daemons are known", || {
+        read(&file, BLOCK, 0);
+        double.bytes().contains_key("osd:3") && double.bytes().contains_key("osd:5")
+    });
+    let before = double.bytes();
+    (0..4).for_each(|number| read(&file, BLOCK, number));
+    let after = double.bytes();
+    for daemon in ["osd:3", "osd:5"] {
+        assert_eq!(after[daemon] - before[daemon], 2 * BLOCK as u64, "{daemon}");
+    }
+    let said = layout(&double.mount.path().join("file"), &[]);
+    assert_eq!(said["pieces"][0]["server"], "osd:5", "{said}");
+    assert_eq!(said["pieces"][1]["server"], "osd:3", "{said}");
 }
 
 #[test]
