@@ -8,10 +8,11 @@ mod counts;
 mod kept;
 mod placement;
 
+use std::borrow::Cow;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use dashmap::DashMap;
@@ -48,6 +49,8 @@ pub(super) struct Layouts {
     /// Whom to ask on which device.
     devices: DashMap<(u32, u32), Engine>,
     root: PathBuf,
+    /// What all those files have, once: of plain files there may be very many.
+    plain: OnceLock<Arc<Known>>,
     /// Tells where the objects of Ceph are, if somebody may be asked.
     placement: Option<Placement>,
     counts: Counts,
@@ -73,6 +76,7 @@ impl Layouts {
             advice: settings.layouts.advice.clone(),
             devices: DashMap::new(),
             root: root.canonicalize()?,
+            plain: OnceLock::new(),
             placement: placement::start(settings.layouts.ceph_command.as_ref())?,
             counts: Counts::default(),
         })
@@ -124,13 +128,13 @@ impl Layouts {
     }
 
     /// What the settings say about a file.
-    fn rule(&self, file: &File, inode: u64) -> Description {
+    fn rule(&self, file: &File, inode: u64) -> Cow<'_, Description> {
         if self.rules.is_empty() {
-            return self.everything.clone();
+            return Cow::Borrowed(&self.everything);
         }
         let path = self.path(file).unwrap_or_default();
         let rule = self.rules.iter().find(|rule| rule.pattern.matches(&path));
-        rule.map_or_else(|| self.everything.clone(), |rule| rule.describe(inode))
+        rule.map_or(Cow::Borrowed(&self.everything), |rule| Cow::Owned(rule.describe(inode)))
     }
 
     /// The path of an open file below the export, if it still has one.
@@ -173,29 +177,43 @@ impl Agent {
         // Who may write a file need not be allowed to read its attributes.
         Identity::assume_agent();
         let begin = Instant::now();
-        let said = self.layouts.ask(open);
-        let cost = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let (asked, mut description) = match said {
-            Some((engine, description)) => (Some(engine), description),
-            None => (None, Description::plain()),
+        let Some((asked, mut description)) = self.layouts.ask(open) else {
+            self.layouts.counts.hit();
+            return self.apply_rules(open, attr);
         };
-        match asked {
-            Some(engine) => self.layouts.counts.asked(engine, cost),
-            None => self.layouts.counts.hit(),
-        }
+        let cost = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.layouts.counts.asked(asked, cost);
         if description.engine == Engine::Plain {
-            description = self.layouts.rule(&open.file, open.node.inode.key().number);
+            let inode = open.node.inode.key().number;
+            description = self.layouts.rule(&open.file, inode).into_owned();
         }
         if let (Shape::Objects(objects), Some(placement)) =
             (&mut description.shape, &self.layouts.placement)
         {
             placement.fill(objects, &open.node, attr.size);
         }
+        let known = self.know(description, asked, attr, cost);
+        open.node.layout.keep(Arc::new(known));
+    }
+
+    /// Nobody need be asked: the settings say where the bytes of an open file are.
+    fn apply_rules(&self, open: &OpenFile, attr: &Attr) {
+        let inode = open.node.inode.key().number;
+        let known = |description| self.know(description, Engine::Plain, attr, 0);
+        let known = match self.layouts.rule(&open.file, inode) {
+            Cow::Borrowed(common) => {
+                Arc::clone(self.layouts.plain.get_or_init(|| Arc::new(known(common.clone()))))
+            }
+            Cow::Owned(own) => Arc::new(known(own)),
+        };
+        open.node.layout.keep(known);
+    }
+
+    fn know(&self, description: Description, asked: Engine, attr: &Attr, cost: u64) -> Known {
         let layout = self.layouts.layout(&description);
         // A server has a queue before anybody can ask for it.
         self.engine.grow(self.layouts.servers.count());
-        let asked = asked.unwrap_or(Engine::Plain);
-        open.node.layout.keep(Known { layout, description, asked, changed: attr.ctime, cost });
+        Known { layout, description, asked, changed: attr.ctime, cost }
     }
 
     /// Tell somebody the layout of an open file.

@@ -37,15 +37,15 @@ impl<'a> Bytes<'a> {
     }
 
     pub(super) fn u16(&self, at: u64) -> Result<u16, Problem> {
-        self.number(at).map(|bytes| u16::from_le_bytes(bytes))
+        self.number(at).map(u16::from_le_bytes)
     }
 
     pub(super) fn u32(&self, at: u64) -> Result<u32, Problem> {
-        self.number(at).map(|bytes| u32::from_le_bytes(bytes))
+        self.number(at).map(u32::from_le_bytes)
     }
 
     pub(super) fn u64(&self, at: u64) -> Result<u64, Problem> {
-        self.number(at).map(|bytes| u64::from_le_bytes(bytes))
+        self.number(at).map(u64::from_le_bytes)
     }
 
     /// The bytes themselves.

@@ -197,8 +197,8 @@ proptest! {
         generation in any::<u32>(),
     ) {
         let components: Vec<Component> = parts.into_iter().map(|(start, length, flags, plain)| {
-            let flags = u32::from(flags[0]) * INSTANTIATED | u32::from(flags[1]) * STALE
-                | u32::from(flags[2]) * PREFERRED;
+            let bits = [INSTANTIATED, STALE, PREFERRED];
+            let flags = bits.iter().zip(flags).filter(|(_, set)| *set).map(|(bit, _)| bit).sum();
             component(start, start + length, flags, plain)
         }).collect();
         let description = lustre::parse(&composite(generation, &components)).expect("a layout");

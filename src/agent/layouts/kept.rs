@@ -67,8 +67,8 @@ impl Kept {
         !Arc::ptr_eq(&known, &NOTHING) && !old
     }
 
-    pub(super) fn keep(&self, known: Known) {
-        self.current.store(Arc::new(known));
+    pub(super) fn keep(&self, known: Arc<Known>) {
+        self.current.store(known);
     }
 
     /// A request met bytes that nobody is known to hold. The first such is a reason to ask again, and
