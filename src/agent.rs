@@ -12,6 +12,7 @@ pub mod engine;
 mod export;
 mod files;
 mod latch;
+mod layouts;
 pub mod listener;
 mod locks;
 mod nodes;
@@ -29,6 +30,7 @@ use crate::backend::posix::{Identity, Tree};
 use self::callers::Callers;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
+use self::layouts::Layouts;
 use self::locks::Locks;
 use self::nodes::Nodes;
 
@@ -41,6 +43,7 @@ pub struct Agent {
     directories: Directories,
     locks: Arc<Locks>,
     engine: Engine,
+    layouts: Layouts,
     callers: Callers,
 }
 
@@ -56,6 +59,7 @@ impl Agent {
             directories: Directories::directories(),
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
+            layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
         })
     }

@@ -7,6 +7,7 @@ mod ctl;
 mod demo;
 mod helper;
 mod key;
+mod layout;
 mod log;
 mod mount;
 mod replay;
@@ -56,6 +57,9 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
         iofwd status --json /mnt/project\n  iofwd status unix:/run/iofwd/agent.sock")]
     Status(StatusArguments),
+    /// Show on which servers the bytes of files are, on a mount or anywhere
+    #[command(after_help = layout::EXAMPLES)]
+    Layout(layout::LayoutArguments),
     /// Make the key that an agent and its clients share
     #[command(after_help = "Example:\n  iofwd key new /etc/iofwd/agent.key")]
     Key(key::KeyArguments),
@@ -102,13 +106,23 @@ struct MountArguments {
     /// Length of a time window, for example 500us or 4ms [default: that of the policy]
     #[arg(long, value_name = "TIME", value_parser = quantity::span, env = "IOFWD_WINDOW")]
     window: Option<Span>,
-    /// Treat every file as striped over so many servers
+    /// Treat files as striped over so many servers, unless their file system tells where they are
     #[arg(long, value_name = "COUNT", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     servers: u32,
     /// Bytes of a file on one server before the next one follows
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = quantity::bytes)]
     stripe: u64,
+    /// Servers that may have a queue of their own; those that come later share one
+    #[arg(long, value_name = "COUNT", default_value_t = 64, env = "IOFWD_QUEUES",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    queues: u32,
+    /// The configuration of an OrangeFS file system: which handles are whose
+    #[arg(long, value_name = "FILE", env = "IOFWD_PVFS_CONFIG")]
+    pvfs_config: Option<PathBuf>,
+    /// The ceph command: ask it on which daemons the objects of CephFS files are
+    #[arg(long, value_name = "PROGRAM", env = "IOFWD_CEPH_COMMAND")]
+    ceph_command: Option<PathBuf>,
     /// Reads and writes under way at one server at a time
     #[arg(long, value_name = "COUNT", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -213,6 +227,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Layout(arguments) => layout::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

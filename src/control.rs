@@ -1,4 +1,5 @@
-//! Talking to what serves a mount through the mount itself: control operations on its root directory.
+//! Talking to what serves a mount through the mount itself: control operations on its root directory
+//! and on open files.
 //!
 //! They need no socket and no file, and reach exactly what is mounted there.
 
@@ -10,6 +11,7 @@ use std::path::Path;
 use iofwd_mount::Errno;
 use iofwd_mount::store::Controlled;
 
+use crate::layout::Told;
 use crate::report::Report;
 
 /// The answer to a control operation: a text, and zeros behind it.
@@ -35,6 +37,42 @@ pub fn flush(mountpoint: &Path) -> io::Result<Report> {
     ask(mountpoint, FLUSH)
 }
 
+/// Ask the agent behind an open file for the file's layout; `None` if there is no agent behind it.
+pub fn layout(file: &File) -> io::Result<Option<Told>> {
+    let mut text = Vec::new();
+    let mut page = vec![0u8; ANSWER];
+    loop {
+        page[..8].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        // SAFETY: the number of the command says how long the buffer is, and it is that long.
+        let result = unsafe {
+            libc::ioctl(file.as_raw_fd(), libc::c_ulong::from(LAYOUT), page.as_mut_ptr())
+        };
+        if result < 0 {
+            let error = io::Error::last_os_error();
+            let nobody = matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL));
+            return if nobody && text.is_empty() { Ok(None) } else { Err(error) };
+        }
+        let end = page.iter().position(|byte| *byte == 0);
+        text.extend_from_slice(&page[..end.unwrap_or(ANSWER)]);
+        if end.is_some() || text.len() > LAYOUT_MOST {
+            break;
+        }
+    }
+    let told = Told::from_text(&String::from_utf8_lossy(&text));
+    told.map(Some).ok_or_else(|| io::Error::other("the agent's answer is no layout"))
+}
+
+/// A page of a layout, from the offset on that the question begins with.
+pub(crate) fn layout_page(told: &Told, argument: &[u8], room: usize) -> Result<Controlled, Errno> {
+    let offset = argument.first_chunk::<8>().ok_or(Errno::EINVAL)?;
+    let offset = usize::try_from(u64::from_le_bytes(*offset)).map_err(|_| Errno::EINVAL)?;
+    let text = told.to_text();
+    let rest = text.as_bytes().get(offset..).unwrap_or_default();
+    let mut data = rest[..rest.len().min(room)].to_vec();
+    data.resize(room, 0);
+    Ok(Controlled { result: 0, data })
+}
+
 fn ask(mountpoint: &Path, command: u32) -> io::Result<Report> {
     let root = File::open(mountpoint)?;
     let mut answer = vec![0u8; ANSWER];
@@ -58,6 +96,10 @@ const fn command(number: u32) -> u32 {
 pub(crate) const STATUS: u32 = command(1);
 /// Wait for everything under way, and make it durable.
 pub(crate) const FLUSH: u32 = command(2);
+/// Tell the layout of an open file, page by page: a question as long as the answer.
+pub(crate) const LAYOUT: u32 = (1 << 30) | command(3);
+/// No layout is longer than this.
+const LAYOUT_MOST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 //! * [`cli`]: what can be typed, and one file for each subcommand
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`client`]: the other side of a mount whose agent is elsewhere
-//! * [`backend`]: where the data lie
+//! * [`backend`]: where the data lie; [`layout`]: on which of its servers
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
@@ -33,6 +33,7 @@ pub mod control;
 pub mod handshake;
 pub mod job;
 pub mod key;
+pub mod layout;
 pub mod link;
 pub mod mounts;
 pub mod penalty;

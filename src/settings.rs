@@ -9,6 +9,7 @@ mod describe;
 mod error;
 mod export;
 pub mod field;
+mod layout;
 mod limits;
 mod listen;
 mod nearest;
@@ -30,6 +31,7 @@ use section::{Reader, Section};
 
 pub use error::{Problem, SettingsError};
 pub use export::{Export, Squash};
+pub use layout::LayoutSettings;
 pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// How requests are ordered.
     pub scheduler: SchedulerSettings,
+    /// How files are laid out over servers.
+    pub layout: LayoutSettings,
     /// How much is served at a time.
     pub limits: Limits,
     /// What is given to clients; at least one, each with a name of its own.
@@ -129,6 +133,7 @@ impl Settings {
             ("limits", self.limits != other.limits),
             ("scheduler.servers", mine.servers != theirs.servers),
             ("scheduler.stripe", mine.stripe != theirs.stripe),
+            ("layout", self.layout != other.layout),
         ];
         differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -145,6 +150,10 @@ impl Settings {
             key_file: top.path("key_file"),
             tls: tls(&reader.one(table, "tls")),
             scheduler: SchedulerSettings::read(&reader.one(table, "scheduler")),
+            layout: LayoutSettings::read(
+                &reader.one(table, "layout"),
+                &reader.several(table, "stripes"),
+            ),
             limits: Limits::read(&reader.one(table, "limits")),
             exports: export::read_all(reader, &reader.several(table, "export")),
             job: job(&reader.one(table, "job")),

@@ -174,6 +174,7 @@ fn event_line(event: &Event) -> String {
             };
             format!("D {} {order}", now.as_nanos())
         }
+        Event::Grow(now, servers) => format!("G {} {servers}", now.as_nanos()),
     }
 }
 
@@ -196,7 +197,8 @@ fn parse_event(line: &str) -> Result<Event, String> {
         }
         "X" => Event::Cancel(now, RequestId(words.number("id")?)),
         "D" => Event::Direct(now, parse_directive(&mut words)?),
-        other => return Err(format!("no event '{other}': S, I, W, C, X and D are known")),
+        "G" => Event::Grow(now, words.number("servers")?),
+        other => return Err(format!("no event '{other}': S, I, W, C, X, D and G are known")),
     })
 }
 
@@ -266,6 +268,7 @@ mod tests {
             Event::Direct(Time::ZERO, Directive::ClockOffset(-5)),
             Event::Direct(Time::ZERO, Directive::Window(Span::from_millis(2))),
             Event::Direct(Time::ZERO, Directive::Weight(JobId(3), 7)),
+            Event::Grow(Time::ZERO, 5),
             Event::Submit(now, request),
             Event::Issue(now, vec![RequestId(1), RequestId(2)]),
             Event::Wait(now, Time::NEVER),

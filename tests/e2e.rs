@@ -5,7 +5,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod e2e {
+    mod ceph;
     mod coherence;
+    mod double;
     mod exports;
     mod harness;
     mod hostile;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::policy::{Decision, Directive, Policy};
+use crate::policy::{Decision, Directive, Policy, Setup, by_name};
 use crate::request::{Request, RequestId};
 use crate::scheduler::{Cancelled, Config, Outcome, Scheduler};
 use crate::time::Time;
@@ -25,6 +25,8 @@ pub enum Event {
     Cancel(Time, RequestId),
     /// A decision made elsewhere was passed on.
     Direct(Time, Directive),
+    /// There are so many servers from now on.
+    Grow(Time, u32),
 }
 
 /// Where a replay differs from its recording.
@@ -68,6 +70,15 @@ pub fn replay(
                 scheduler.complete(*now, *id, *outcome);
             }
             Event::Direct(now, directive) => scheduler.direct(*now, *directive),
+            Event::Grow(now, servers) => {
+                let setup = Setup { servers: *servers, ..*scheduler.setup() };
+                let policy = by_name(scheduler.policy().name(), &setup);
+                let grows = *servers >= scheduler.setup().servers && setup.check().is_ok();
+                let Some(policy) = policy.filter(|_| grows) else {
+                    return differs(format!("it cannot grow to {servers} servers"));
+                };
+                scheduler.grow(*now, *servers, policy);
+            }
             Event::Cancel(now, id) => match scheduler.cancel(*now, *id) {
                 Cancelled::Queued(_) => {}
                 other @ (Cancelled::InFlight | Cancelled::Unknown) => {
@@ -99,7 +110,7 @@ fn is_issue_of(decision: &Decision, ids: &[RequestId]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{self, Setup};
+    use crate::policy;
     use crate::request::{Extent, FileId, JobId, Operation, ServerId};
     use crate::time::Span;
 
@@ -116,15 +127,28 @@ mod tests {
         }
     }
 
-    /// Drives a scheduler as an engine would, and writes down what happened.
+    /// Drives a scheduler as an engine would, and writes down what happened. In the midst of it two
+    /// more servers appear.
     fn record(config: &Config, policy: &str) -> Vec<Event> {
+        let name = policy;
         let policy = policy::by_name(policy, &config.setup).expect("a known policy");
         let (mut scheduler, mut events) = (Scheduler::new(config, policy), Vec::new());
         let (mut now, mut flying) = (Time::ZERO, Vec::new());
         for id in 0..400 {
             now += Span::from_micros(id * 37 % 211);
-            scheduler.submit(now, request(id, now));
-            events.push(Event::Submit(now, request(id, now)));
+            if id == 200 {
+                let (queued, flying) = (scheduler.queued(), scheduler.in_flight());
+                let policy = policy::by_name(name, &Setup::new(6)).expect("a known policy");
+                scheduler.grow(now, 6, policy);
+                assert_eq!((scheduler.queued(), scheduler.in_flight()), (queued, flying), "{name}");
+                events.push(Event::Grow(now, 6));
+            }
+            let mut request = request(id, now);
+            if id >= 200 {
+                request.server = ServerId((id % 6) as u32);
+            }
+            scheduler.submit(now, request);
+            events.push(Event::Submit(now, request));
             loop {
                 match scheduler.poll(now) {
                     Decision::Issue(batch) => {

@@ -67,6 +67,11 @@ impl Room {
         Room { servers: vec![Use::default(); servers as usize], all: Use::default(), each, total }
     }
 
+    /// So many servers from now on, the new ones with nothing in flight.
+    pub(crate) fn grow(&mut self, servers: u32) {
+        self.servers.resize(servers as usize, Use::default());
+    }
+
     /// Room without bounds.
     pub fn unbounded(servers: u32) -> Room {
         Room::new(servers, Limit::NONE, Limit::NONE)

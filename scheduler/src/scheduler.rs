@@ -203,6 +203,11 @@ impl Scheduler {
     /// # Panics
     /// If the old policy does not give back exactly what it held.
     pub fn switch(&mut self, now: Time, policy: Box<dyn Policy>) {
+        self.hand_over(now, policy);
+        self.stats.switches += 1;
+    }
+
+    fn hand_over(&mut self, now: Time, policy: Box<dyn Policy>) {
         let now = self.advance(now);
         let requests = self.take_queued();
         self.policy = policy;
@@ -212,7 +217,22 @@ impl Scheduler {
         for request in requests {
             self.policy.push(now, request);
         }
-        self.stats.switches += 1;
+    }
+
+    /// From now on there are so many servers, more than before. The policy is one that was made for
+    /// them; what is queued is handed over to it, what is in flight stays in flight.
+    ///
+    /// # Panics
+    /// If it were fewer, or more than there may be; see [`Setup::check`].
+    pub fn grow(&mut self, now: Time, servers: u32, policy: Box<dyn Policy>) {
+        assert!(servers >= self.setup.servers, "servers do not go away");
+        self.setup.servers = servers;
+        if let Err(error) = self.setup.check() {
+            panic!("{error}");
+        }
+        self.room.grow(servers);
+        self.stats.grow(servers);
+        self.hand_over(now, policy);
     }
 
     /// Takes back all requests that were not issued, in order of arrival.
@@ -264,6 +284,11 @@ impl Scheduler {
     /// What is in flight, and its bounds.
     pub const fn room(&self) -> &Room {
         &self.room
+    }
+
+    /// Number of servers and bounds of a batch, as a policy for this scheduler has to be told.
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// The policy in charge.

@@ -94,6 +94,13 @@ impl Stats {
         }
     }
 
+    pub(crate) fn grow(&mut self, servers: u32) {
+        let servers = servers as usize;
+        self.servers.resize(servers, Counters::default());
+        self.last_in.resize(servers, None);
+        self.last_out.resize(servers, None);
+    }
+
     /// Average size in bytes of the requests that arrived; zero if none did.
     pub fn size_in(&self) -> u64 {
         let (requests, bytes) = self.sum(|counters| counters.arrived);

@@ -34,8 +34,12 @@ impl Agent {
         let (open, limit) = self.tree.descriptors();
         report.add("node_descriptors", open);
         report.add("node_descriptors_limit", limit);
+        self.layouts.report(&mut report);
         for (name, value) in self.engine.report().iter() {
             report.add(name, value);
+        }
+        for (number, server) in self.layouts.servers().iter().enumerate() {
+            report.add(&format!("server_{number}_is"), server);
         }
         report
     }

@@ -10,6 +10,7 @@ use iofwd_mount::store::{
 use iofwd_mount::{Caller, DirectoryReply, Errno};
 
 use crate::backend::posix::{File, Found, Inode, Made};
+use crate::control::LAYOUT;
 
 use super::Agent;
 use super::files::OpenFile;
@@ -58,14 +59,17 @@ impl Agent {
     pub(super) fn open_file(&self, node: Arc<Node>, how: OpenHow) -> Result<Opened, Errno> {
         let file = File::open(&node.inode, how.flags, how.readable)?;
         let attr = node.name(file.attr(&node.inode)?);
-        let handle = self.files.insert(OpenFile::new(node, file));
-        Ok(Opened { handle, attr })
+        let open = OpenFile::new(node, file);
+        self.find_layout(&open, &attr);
+        Ok(Opened { handle: self.files.insert(open), attr })
     }
 
     pub(super) fn made(&self, made: Made) -> Created {
         let node = self.nodes.adopt(made.inode);
         let entry = node.entry(made.attr);
-        Created { entry, handle: self.files.insert(OpenFile::new(node, made.file)) }
+        let open = OpenFile::new(node, made.file);
+        self.find_layout(&open, &entry.attr);
+        Created { entry, handle: self.files.insert(open) }
     }
 
     pub(super) fn create_file(
@@ -154,6 +158,7 @@ impl Agent {
         }
         // The kernel does not say which of the two it is, but their numbers are apart.
         match self.files.get(handle) {
+            Ok(open) if command == LAYOUT => self.tell_layout(&open, argument, room),
             Ok(open) => open.file.control(command, argument, room),
             Err(_) => {
                 let directory = self.directories.get(handle)?;

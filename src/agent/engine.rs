@@ -7,6 +7,7 @@
 mod call;
 mod clock;
 mod cost;
+mod growth;
 mod recorded;
 mod report;
 mod settings;
@@ -17,12 +18,13 @@ mod workers;
 
 use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::WriteAt;
 use iofwd_mount::{DataReply, Errno, Reply};
-use iofwd_scheduler::layout::{Layout, Piece as Stretch};
+use iofwd_scheduler::layout::{Piece as Stretch, Pieces};
 use iofwd_scheduler::policy::{Batch, Decision};
 use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
 use iofwd_scheduler::scheduler::{Cancelled, Outcome};
@@ -40,7 +42,7 @@ use cost::Costs;
 use recorded::Recorded;
 use workers::{Task, Workers};
 
-pub use settings::EngineSettings;
+pub use settings::{EngineSettings, LayoutSettings};
 pub use tuning::Tuning;
 
 /// The engine of one agent.
@@ -51,8 +53,9 @@ pub struct Engine {
 
 /// What the engine's threads share.
 struct Core {
-    layout: Layout,
     clock: Clock,
+    /// How many servers the scheduler knows of.
+    servers: AtomicU32,
     state: Mutex<State>,
     /// The timer has a new time to wait for.
     timer: Condvar,
@@ -76,7 +79,7 @@ struct State {
 
 impl std::fmt::Debug for Core {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("layout", &self.layout).finish_non_exhaustive()
+        f.debug_struct("Core").field("servers", &self.servers).finish_non_exhaustive()
     }
 }
 
@@ -91,13 +94,14 @@ impl Engine {
         reply: DataReply,
     ) {
         let extent = Extent::new(offset, u64::from(size));
-        let mut stretches = self.core.layout.split(extent);
+        let known = open.node.layout.current();
+        let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.data(&[]) };
         let asked = Asked { asker, open: &open, operation: Operation::Read };
         if stretches.next().is_some() {
-            let whole =
-                Whole::new(WholeAnswer::Read(reply), self.core.layout.split(extent).count());
-            return self.submit_parts(&asked, extent, &whole, &|_| Payload::None);
+            let whole = Whole::new(WholeAnswer::Read(reply), known.layout.split(extent).count());
+            let stretches = known.layout.split(extent);
+            return self.submit_parts(&asked, None, stretches, &whole, &|_| Payload::None);
         }
         self.read_one(&asked, &first, reply);
     }
@@ -136,18 +140,20 @@ impl Engine {
     ) {
         let extent = Extent::new(at.offset, data.len() as u64);
         let asked = Asked { asker, open: &open, operation: Operation::Write };
-        let mut stretches = self.core.layout.split(extent);
+        let known = open.node.layout.current();
+        let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
         if several && !at.append {
             let payload = Payload::copy(data, self.core.budget.wait_for(data.len()));
             let late = at.late.then(|| Arc::clone(&open.node));
             let answer = WholeAnswer::Write(reply, late);
-            let whole = Whole::new(answer, self.core.layout.split(extent).count());
+            let whole = Whole::new(answer, known.layout.split(extent).count());
             let part = |stretch: &Stretch| {
                 payload.part(stretch.extent.offset - at.offset, stretch.extent.length)
             };
-            return self.submit_parts_as(&asked, identity.as_ref(), extent, &whole, &part);
+            let stretches = known.layout.split(extent);
+            return self.submit_parts(&asked, identity.as_ref(), stretches, &whole, &part);
         }
         // Where an append will land nobody knows before it has: it goes out as one.
         let stretch = Stretch { extent, ..first };
@@ -186,26 +192,16 @@ impl Engine {
         answer.send(result.map(call::Done::Written));
     }
 
+    /// One request for each stretch; the call is answered when the last is done.
     fn submit_parts(
         &self,
         asked: &Asked<'_>,
-        extent: Extent,
-        whole: &Arc<Whole>,
-        payload: &dyn Fn(&Stretch) -> Payload,
-    ) {
-        self.submit_parts_as(asked, None, extent, whole, payload);
-    }
-
-    /// One request for each stretch; the call is answered when the last is done.
-    fn submit_parts_as(
-        &self,
-        asked: &Asked<'_>,
         identity: Option<&Identity>,
-        extent: Extent,
+        stretches: Pieces<'_>,
         whole: &Arc<Whole>,
         payload: &dyn Fn(&Stretch) -> Payload,
     ) {
-        let parts = self.core.layout.split(extent).enumerate().map(|(index, stretch)| {
+        let parts = stretches.enumerate().map(|(index, stretch)| {
             let piece = Piece {
                 file: Arc::clone(asked.open),
                 key: asked.asker.key,
@@ -267,13 +263,19 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Bytes that nobody is known to hold yet go to the first server's queue, and it is time to ask
+    /// again who does.
+    fn unmapped(&self) -> ServerId {
+        self.open.node.layout.doubt();
+        ServerId(0)
+    }
+
     fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
         Request {
             id,
             file: FileId(self.open.node.id.0),
             job: self.asker.job,
-            // Bytes that nobody is known to hold yet go to the first server's queue.
-            server: stretch.server.unwrap_or(ServerId(0)),
+            server: stretch.server.unwrap_or_else(|| self.unmapped()),
             operation: self.operation,
             extent: stretch.extent,
             local: stretch.local,
@@ -393,7 +395,7 @@ impl Core {
 
     /// Whether a request that comes now will probably have to wait.
     fn is_contended(&self) -> bool {
-        self.layout != Layout::single(ServerId(0)) || self.workers.are_busy()
+        self.servers.load(Ordering::Relaxed) > 1 || self.workers.are_busy()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

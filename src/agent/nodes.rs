@@ -12,6 +12,7 @@ use iofwd_mount::store::{Attr, Entry, NodeId};
 use crate::backend::posix::{Found, Inode, Key};
 
 use super::latch::Latch;
+use super::layouts::Kept;
 
 /// A node that the kernel knows.
 #[derive(Debug)]
@@ -19,13 +20,21 @@ pub(super) struct Node {
     pub(super) id: NodeId,
     pub(super) inode: Arc<Inode>,
     pub(super) late_errors: Latch,
+    /// Where its bytes are, if it was ever opened.
+    pub(super) layout: Kept,
     references: AtomicU64,
 }
 
 impl Node {
     fn new(id: NodeId, inode: Arc<Inode>) -> Arc<Node> {
         let references = AtomicU64::new(1);
-        Arc::new(Node { id, inode, late_errors: Latch::default(), references })
+        Arc::new(Node {
+            id,
+            inode,
+            late_errors: Latch::default(),
+            layout: Kept::default(),
+            references,
+        })
     }
 
     /// Whether the kernel has given up its last reference.

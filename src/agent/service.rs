@@ -13,6 +13,8 @@ use iofwd_mount::store::NodeId;
 
 use crate::backend::posix::Identity;
 use crate::key::Key;
+use crate::layout::Advice;
+use crate::layout::pvfs::Ranges;
 use crate::link::Hub;
 use crate::penalty::Penalties;
 use crate::report::Report;
@@ -20,7 +22,7 @@ use crate::settings::{self, Settings, Transport};
 use crate::tls::AgentTls;
 use crate::wire::greeting::{Bytes32, Welcome};
 
-use super::engine::EngineSettings;
+use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
 use super::session::{Counts, Rights, Session, Squash, Terms};
 
@@ -84,7 +86,8 @@ impl Service {
             AgentTls::load(&files.certificate, &files.private_key, client_ca)
         });
         let tls = tls.transpose().map_err(|error| error.to_string())?;
-        let engine = engine_settings(&settings);
+        let mut engine = engine_settings(&settings);
+        engine.layouts = layouts(&settings.layout)?;
         engine.check()?;
         let exports: Result<Vec<Export>, String> =
             settings.exports.iter().map(|export| Export::open(export, &engine)).collect();
@@ -319,10 +322,27 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         window: scheduler.window,
         servers: scheduler.servers,
         stripe: scheduler.stripe,
+        layouts: LayoutSettings::default(),
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
         record: None,
     }
+}
+
+/// How the files of its exports are laid out.
+fn layouts(settings: &settings::LayoutSettings) -> Result<LayoutSettings, String> {
+    let mut advice = Advice::default();
+    if let Some(path) = &settings.pvfs_config {
+        let explain = |what: String| format!("{}: {what}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| explain(error.to_string()))?;
+        advice.pvfs = Some(Ranges::parse(&text).map_err(explain)?);
+    }
+    Ok(LayoutSettings {
+        queues: settings.queues,
+        rules: settings.rules.clone(),
+        advice,
+        ceph_command: settings.ceph_command.clone(),
+    })
 }
 
 /// What a client may do with an export.

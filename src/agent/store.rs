@@ -162,7 +162,10 @@ impl Store for Agent {
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
         let asker = Asker { key: caller.request, job: self.callers.job(caller) };
         match self.files.get(at.handle) {
-            Ok(open) => self.engine.read(asker, open, at.offset, at.size, reply),
+            Ok(open) => {
+                self.ask_again_if_in_doubt(&open);
+                self.engine.read(asker, open, at.offset, at.size, reply);
+            }
             Err(errno) => reply.error(errno),
         }
     }
@@ -174,6 +177,7 @@ impl Store for Agent {
             Err(errno) => return reply.send(Err(errno)),
         };
         open.written.store(true, Ordering::Relaxed);
+        self.ask_again_if_in_doubt(&open);
         let identity =
             (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
         let asker = Asker { key: caller.request, job: self.callers.job(caller) };

@@ -10,7 +10,7 @@ use std::time::Duration;
 use iofwd_mount::{Errno, Options, Session, Store};
 
 use crate::agent::Agent;
-use crate::agent::engine::EngineSettings;
+use crate::agent::engine::{EngineSettings, LayoutSettings};
 use crate::backend::posix::{self, Identity};
 use crate::client::{Address, Client, How, Source};
 use crate::key::Key;
@@ -20,7 +20,7 @@ use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
 use super::log::LogArguments;
-use super::{Failure, MountArguments, quantity, say_error, signals};
+use super::{Failure, MountArguments, layout, quantity, say_error, signals};
 
 /// What is meant by what was typed.
 struct Plan {
@@ -165,6 +165,13 @@ fn is_ours(mountpoint: &Path) -> bool {
     found.is_some_and(|mount| mount.kind == mounts::TYPE)
 }
 
+fn layouts(arguments: &MountArguments) -> Result<LayoutSettings, Failure> {
+    let mut layouts = LayoutSettings { queues: arguments.queues, ..LayoutSettings::default() };
+    layouts.ceph_command.clone_from(&arguments.ceph_command);
+    layouts.advice.pvfs = arguments.pvfs_config.as_deref().map(layout::pvfs_ranges).transpose()?;
+    Ok(layouts)
+}
+
 fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
     let mountpoint = mounts::resolve(&arguments.mountpoint).map_err(|error| {
         let place = arguments.mountpoint.display();
@@ -188,6 +195,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             window: arguments.window,
             servers: arguments.servers,
             stripe: arguments.stripe,
+            layouts: layouts(arguments)?,
             depth: arguments.depth,
             job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),

@@ -6,10 +6,11 @@ use std::path::Path;
 use iofwd_scheduler::policy;
 use iofwd_scheduler::time::Span;
 
+use crate::layout::{First, Rule};
 use crate::quantity::{show_bytes, show_span};
 
 use super::field;
-use super::{Export, Limits, SchedulerSettings, Settings, Squash};
+use super::{Export, LayoutSettings, Limits, SchedulerSettings, Settings, Squash};
 
 /// A field's name, and its value in words.
 type Value = (&'static str, String);
@@ -21,6 +22,15 @@ impl Settings {
         self.section(&mut text, "", 0, &self.top());
         self.section(&mut text, "tls", 0, &self.tls_values());
         self.section(&mut text, "scheduler", 0, &self.scheduler.values());
+        self.section(&mut text, "layout", 0, &self.layout.values());
+        for (index, rule) in self.layout.rules.iter().enumerate() {
+            self.section(&mut text, "stripes", index, &rule_values(rule));
+        }
+        if self.layout.rules.is_empty() {
+            let none = |name| (name, "none: no rule".to_string());
+            let values = ["pattern", "stripe", "servers", "first"].map(none);
+            self.section(&mut text, "stripes", 0, &values);
+        }
         self.section(&mut text, "limits", 0, &self.limits.values());
         for (index, export) in self.exports.iter().enumerate() {
             self.section(&mut text, "export", index, &export.values());
@@ -79,6 +89,31 @@ impl SchedulerSettings {
             ("stripe", show_bytes(self.stripe)),
         ]
     }
+}
+
+impl LayoutSettings {
+    fn values(&self) -> Vec<Value> {
+        let none = "none: a file of OrangeFS counts as one server's";
+        let all = "none: a file of CephFS counts as its pool's";
+        vec![
+            ("queues", self.queues.to_string()),
+            ("pvfs_config", path(self.pvfs_config.as_deref(), none)),
+            ("ceph_command", path(self.ceph_command.as_deref(), all)),
+        ]
+    }
+}
+
+fn rule_values(rule: &Rule) -> Vec<Value> {
+    let first = match rule.first {
+        First::Hash => "by the hash of its inode number".into(),
+        First::Server(number) => number.to_string(),
+    };
+    vec![
+        ("pattern", rule.pattern.to_string()),
+        ("stripe", show_bytes(rule.stripe)),
+        ("servers", rule.servers.to_string()),
+        ("first", first),
+    ]
 }
 
 impl Limits {

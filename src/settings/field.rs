@@ -126,7 +126,7 @@ impl Field {
 }
 
 /// The sections beside the fields above all of them.
-pub const SECTIONS: &[&str] = &["tls", "scheduler", "limits", "export", "job"];
+pub const SECTIONS: &[&str] = &["tls", "scheduler", "layout", "stripes", "limits", "export", "job"];
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -151,10 +151,22 @@ pub const FIELDS: &[Field] = &[
         .bound(Unit::Time, None, (10 * MICROSECOND, 10 * SECOND), "no timer meets shorter windows, no user waits for longer ones"),
     field("scheduler", "depth", "reads and writes under way at one server at a time").or("IOFWD_DEPTH")
         .of(Unit::Count, 64, (1, 1024), "each may occupy a thread"),
-    field("scheduler", "servers", "treat every file as striped over so many servers; 1: the directory is one").or("IOFWD_SERVERS")
+    field("scheduler", "servers", "treat files as striped over so many servers where nobody says more; 1: the directory is one").or("IOFWD_SERVERS")
         .of(Unit::Count, 1, (1, 1024), "each has a queue of its own"),
     field("scheduler", "stripe", "bytes of a file on one server before the next one follows").or("IOFWD_STRIPE")
         .of(Unit::Bytes, 64 * KIB, (4 * KIB, 4 * GIB), "smaller than a page, every request would be cut up; 4G is more than any file system has"),
+
+    field("layout", "queues", "servers that may have a queue of their own; those that come later share one").or("IOFWD_QUEUES")
+        .of(Unit::Count, 64, (1, 1024), "a round of windows has one for each"),
+    field("layout", "pvfs_config", "configuration of an OrangeFS file system: which handles are whose").or("IOFWD_PVFS_CONFIG"),
+    field("layout", "ceph_command", "asked on which daemons the objects of CephFS files are").or("IOFWD_CEPH_COMMAND"),
+
+    field("stripes", "pattern", "files that are meant, by their paths below the export"),
+    field("stripes", "stripe", "bytes of such a file on one server before the next one follows")
+        .of(Unit::Bytes, 64 * KIB, (4 * KIB, 4 * GIB), "smaller than a page, every request would be cut up; 4G is more than any file system has"),
+    field("stripes", "servers", "over how many servers such a file is")
+        .bound(Unit::Count, None, (1, 1024), "each has a queue of its own"),
+    field("stripes", "first", "the server that a file begins on: by the hash of its inode number, or always this one"),
 
     field("limits", "clients", "clients served at a time; the next is refused").or("IOFWD_CLIENTS")
         .of(Unit::Count, 1024, (1, 65_536), "each needs descriptors and some KiB even when it is idle"),

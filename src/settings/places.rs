@@ -27,6 +27,12 @@ impl Settings {
             check("tls", 0, "private_key", file(&tls.private_key));
             check("tls", 0, "client_ca", tls.client_ca.as_deref().map_or(Ok(()), file));
         }
+        if let Some(path) = &self.layout.pvfs_config {
+            check("layout", 0, "pvfs_config", file(path));
+        }
+        if let Some(path) = &self.layout.ceph_command {
+            check("layout", 0, "ceph_command", file(path));
+        }
         for (index, export) in self.exports.iter().enumerate() {
             check("export", index, "path", directory(&export.path));
         }

@@ -143,6 +143,20 @@ impl Section<'_> {
         }
     }
 
+    /// A word, or a number as it stands there.
+    pub(super) fn word(&self, name: &str) -> Option<String> {
+        let field = self.field(name);
+        let scalar = self.scalar(field)?;
+        match scalar.shape {
+            Shape::Text | Shape::Variable | Shape::Number => Some(scalar.text),
+            Shape::Flag | Shape::List => {
+                let what = format!("{} is neither a word nor a number", scalar.quoted());
+                self.refuse_value(field, &scalar.origin, what);
+                None
+            }
+        }
+    }
+
     /// A path from the root on.
     pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         let text = self.text(name)?;

@@ -7,6 +7,7 @@ use iofwd_scheduler::time::Span;
 use proptest::prelude::*;
 
 use super::*;
+use crate::layout::First;
 
 const EXPORT: &str = "[[export]]\nname = \"a\"\npath = \"/srv/a\"\n";
 
@@ -142,7 +143,10 @@ fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
     assert!(found[0].contains("it belongs below [limits]; "), "{found:?}");
     let found = problems("[limit]\nclients = 1");
     assert!(found[0].contains("did you mean limits?"), "{found:?}");
-    assert!(found[0].ends_with("tls, scheduler, limits, export, job"), "{found:?}");
+    assert!(
+        found[0].ends_with("tls, scheduler, layout, stripes, limits, export, job"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -261,6 +265,7 @@ fn the_example_is_the_defaults_and_has_every_field() {
     assert_eq!(example.listen, plain.listen);
     assert_eq!((&example.key_file, &example.tls), (&None, &None));
     assert_eq!(example.scheduler, plain.scheduler);
+    assert_eq!(example.layout, plain.layout);
     assert_eq!(example.limits, plain.limits);
     assert_eq!(example.job, plain.job);
     let [export] = &example.exports[..] else { panic!("one export") };
@@ -284,7 +289,8 @@ fn the_example_states_bounds_and_policies_as_they_are() {
     for entry in iofwd_scheduler::policy::ALL {
         assert!(example.contains(entry.name), "{}", entry.name);
     }
-    for field in field::in_section("limits").chain(field::in_section("scheduler")) {
+    let sections = ["limits", "scheduler", "layout", "stripes"];
+    for field in sections.into_iter().flat_map(field::in_section) {
         if let Some(bound) = field.bound {
             assert!(example.contains(&bound.range()), "{}: {}", field.path(), bound.range());
         }
@@ -353,5 +359,38 @@ proptest! {
         if let Err(error) = Settings::parse(&text, "agent.toml") {
             prop_assert!(error.problems.iter().any(|problem| !problem.field.is_empty()));
         }
+    }
+}
+
+#[test]
+fn rules_are_read_in_their_order() {
+    let settings = parse(
+        "[[stripes]]\npattern = \"*.h5\"\nstripe = \"1M\"\nservers = 4\nfirst = 3\n\
+         [[stripes]]\npattern = \"run/**\"\nservers = 2\n[layout]\nqueues = 8",
+    );
+    assert_eq!(settings.layout.queues, 8);
+    let [h5, run] = &settings.layout.rules[..] else { panic!("two rules") };
+    assert_eq!((h5.stripe, h5.servers, h5.first), (1 << 20, 4, First::Server(3)));
+    assert_eq!((run.stripe, run.servers, run.first), (64 << 10, 2, First::Hash));
+    assert!(run.pattern.matches(b"run/deep/file") && !h5.pattern.matches(b"run/deep/file"));
+    assert!(settings.describe().contains("run/**"));
+}
+
+#[test]
+fn rules_that_cannot_be_are_named_with_their_lines() {
+    let found = problems(
+        "[[stripes]]\npattern = \"/abs\"\nservers = 2\nfirst = 2\n\
+         [[stripes]]\nstripe = \"1K\"",
+    );
+    let starts = [
+        "agent.toml:2: stripes.pattern: '/abs' begins with /",
+        "agent.toml:4: stripes.first: '2' is no server: write \"hash\", or a number from 0 to 1",
+        "agent.toml:5: stripes.pattern: missing",
+        "agent.toml:5: stripes.servers: missing",
+        "agent.toml:6: stripes.stripe: 1K is out of bounds, write 4K to 4G",
+    ];
+    assert_eq!(found.len(), starts.len(), "{found:?}");
+    for (line, start) in found.iter().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Whether a test that mounts can run here; it says so if not.
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let why = if !Path::new("/dev/fuse").exists() {
         "there is no /dev/fuse here"
     } else if !nix::unistd::geteuid().is_root() {

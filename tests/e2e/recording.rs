@@ -98,7 +98,8 @@ fn check_completeness(trace: &Trace) -> usize {
                 batches += 1;
                 ids.iter().for_each(|id| assert!(issued.insert(id.0), "{event:?}"));
             }
-            Event::Wait(..) | Event::Complete(..) | Event::Cancel(..) | Event::Direct(..) => {}
+            Event::Wait(..) | Event::Complete(..) | Event::Cancel(..) => {}
+            Event::Direct(..) | Event::Grow(..) => {}
         }
     }
     assert_eq!(submitted, issued);

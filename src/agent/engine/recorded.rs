@@ -1,6 +1,6 @@
 //! The scheduler, with everything that is done to it written down if somebody asked for that.
 
-use iofwd_scheduler::policy::{Decision, Directive, Policy};
+use iofwd_scheduler::policy::{Decision, Directive, Policy, Setup};
 use iofwd_scheduler::record::Event;
 use iofwd_scheduler::request::{Request, RequestId};
 use iofwd_scheduler::room::Limit;
@@ -61,6 +61,15 @@ impl Recorded {
             return Err("what is recorded keeps its policy".into());
         }
         self.scheduler.switch(now, policy);
+        Ok(())
+    }
+
+    /// There are so many servers from now on.
+    pub(super) fn grow(&mut self, now: Time, servers: u32) -> Result<(), String> {
+        let setup = Setup { servers, ..*self.scheduler.setup() };
+        let policy = super::settings::policy(self.scheduler.policy().name(), &setup)?;
+        self.record(|| Event::Grow(now, servers));
+        self.scheduler.grow(now, servers, policy);
         Ok(())
     }
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use iofwd_mount::Errno;
-use iofwd_scheduler::layout::Layout;
 use iofwd_scheduler::policy::{self, Directive, Setup};
 use iofwd_scheduler::request::ServerId;
 use iofwd_scheduler::room::Limit;
@@ -16,6 +16,7 @@ use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
 use crate::budget::Budget;
+use crate::layout::{Advice, Description, First, Pattern, Rule};
 use crate::trace::{Header, Recorder};
 
 use super::clock::Clock;
@@ -31,16 +32,42 @@ pub struct EngineSettings {
     pub policy: String,
     /// The length of a window, for policies that have them; `None` is the policy's default.
     pub window: Option<Span>,
-    /// Treat every file as striped over so many servers; 1: the directory is one server.
+    /// Treat files whose file system says nothing as striped over so many servers; 1: they are on one.
     pub servers: u32,
-    /// Bytes of a file on one server before the next one follows.
+    /// Bytes of such a file on one server before the next one follows.
     pub stripe: u64,
+    /// How files are laid out.
+    pub layouts: LayoutSettings,
     /// Requests under way at one server at a time.
     pub depth: u32,
     /// Variables that name the job of a process of this node.
     pub job_variables: Vec<String>,
     /// Write down here what is done to the scheduler.
     pub record: Option<PathBuf>,
+}
+
+/// How files are laid out.
+#[derive(Clone, Debug)]
+pub struct LayoutSettings {
+    /// Servers that may have a queue of their own; those that come later share one.
+    pub queues: u32,
+    /// Rules for files whose file system says nothing; the first that fits counts.
+    pub rules: Vec<Rule>,
+    /// What is known of file systems beforehand.
+    pub advice: Advice,
+    /// The `ceph` command, if it is to be asked where objects are.
+    pub ceph_command: Option<PathBuf>,
+}
+
+impl Default for LayoutSettings {
+    fn default() -> LayoutSettings {
+        LayoutSettings {
+            queues: QUEUES,
+            rules: Vec::new(),
+            advice: Advice::default(),
+            ceph_command: None,
+        }
+    }
 }
 
 impl Default for EngineSettings {
@@ -50,6 +77,7 @@ impl Default for EngineSettings {
             window: None,
             servers: 1,
             stripe: 64 << 10,
+            layouts: LayoutSettings::default(),
             depth: 64,
             job_variables: crate::settings::JobSettings::default().variables,
             record: None,
@@ -60,17 +88,29 @@ impl Default for EngineSettings {
 impl EngineSettings {
     /// Whether an engine can be set up so; if not, what is wrong.
     pub fn check(&self) -> Result<(), String> {
-        self.layout()?;
+        if self.stripe == 0 {
+            return Err("the stripe is 0 bytes; it must be at least 1".into());
+        }
+        self.everything()?;
         self.config().check().map_err(|error| error.to_string())?;
         self.policy().map(drop)
     }
 
-    fn layout(&self) -> Result<Layout, String> {
+    /// The rule for files that no other rule and no file system says anything about.
+    pub(in crate::agent) fn everything(&self) -> Result<Description, String> {
         if self.servers == 1 {
-            return Ok(Layout::single(ServerId(0)));
+            return Ok(Description::plain());
         }
-        let servers = (0..self.servers).map(ServerId).collect();
-        Layout::round_robin(self.stripe, servers).map_err(|error| error.to_string())
+        let pattern = Pattern::parse("*")?;
+        let (stripe, servers, first) = (self.stripe, self.servers, First::Server(0));
+        let description = Rule { pattern, stripe, servers, first }.describe(0);
+        description.layout(&|_| ServerId(0)).map_err(|error| error.to_string())?;
+        Ok(description)
+    }
+
+    /// How many servers may have a queue of their own.
+    pub(in crate::agent) fn queues(&self) -> u32 {
+        self.layouts.queues.max(self.servers)
     }
 
     fn config(&self) -> Config {
@@ -118,8 +158,8 @@ impl Engine {
             scheduler.direct(Time::ZERO, Directive::Window(window));
         }
         let core = Arc::new(Core {
-            layout: settings.layout().map_err(explain)?,
             clock,
+            servers: AtomicU32::new(settings.servers),
             state: Mutex::new(State {
                 scheduler,
                 queued: HashMap::new(),
@@ -130,7 +170,7 @@ impl Engine {
             }),
             timer: Condvar::new(),
             idle: Condvar::new(),
-            workers: Workers::new((settings.depth * settings.servers).min(WORKERS_MOST) as usize),
+            workers: Workers::new((settings.depth * settings.queues()).min(WORKERS_MOST) as usize),
             budget: Budget::new(WAITING_BYTES),
         });
         core.workers.employ(&core);
@@ -144,5 +184,7 @@ impl Engine {
 const IN_FLIGHT_BYTES: u64 = 256 << 20;
 /// Bytes of writes that may wait for their turn.
 const WAITING_BYTES: usize = 256 << 20;
+/// More than most file systems have, and a round of windows of one millisecond is over soon.
+const QUEUES: u32 = 64;
 /// Threads for requests that had to wait.
 const WORKERS_MOST: u32 = 256;

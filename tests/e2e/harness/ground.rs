@@ -22,6 +22,13 @@ impl Ground {
         Self { backing, plain, _room: Arc::new(room) }
     }
 
+    /// A directory that is there, and an empty one.
+    pub(crate) fn over(backing: &Path) -> Self {
+        let room = room();
+        let plain = directory(&room, "plain");
+        Self { backing: backing.to_owned(), plain, _room: Arc::new(room) }
+    }
+
     /// What is mounted.
     pub(crate) fn backing(&self) -> &Path {
         &self.backing

@@ -32,6 +32,11 @@ impl Mount {
         Self::embedded(self.ground.clone(), options)
     }
 
+    /// Mounts a directory that is there.
+    pub(crate) fn over(backing: &Path, options: &[&str]) -> Self {
+        Self::embedded(Ground::over(backing), options)
+    }
+
     /// A client of an agent.
     pub(crate) fn remote(agent: &Agent, source: &str, options: &[&str]) -> Self {
         let command = Command::new(program());
