@@ -175,6 +175,10 @@ pub struct Setup {
     /// Bound on one batch. Default 16 requests, as IOFSL sends in one list, and 4 MiB, beyond which
     /// no server gains; at least 1 of each.
     pub batch: Limit,
+    /// How many requests of each queue, from its front on, are known as neighbours: merging looks no
+    /// further. Default 4,096, which is more than a batch is ever made of and what a processor's
+    /// cache holds for some queues; 1 to 1,048,576.
+    pub look_ahead: u32,
     /// Which of the agents this is, from 0 on. Default 0.
     pub agent: u32,
     /// Number of agents that share the servers. Default 1.
@@ -184,7 +188,8 @@ pub struct Setup {
 impl Setup {
     /// Setup of a single agent with default bounds.
     pub const fn new(servers: u32) -> Setup {
-        Setup { servers, batch: Limit::new(16, 4 << 20), agent: 0, agents: 1 }
+        let batch = Limit::new(16, 4 << 20);
+        Setup { servers, batch, look_ahead: 4_096, agent: 0, agents: 1 }
     }
 
     /// Refuses values out of range.
@@ -192,6 +197,7 @@ impl Setup {
         OutOfRange::unless("servers", self.servers.into(), 1, 65_536)?;
         OutOfRange::unless("batch.requests", self.batch.requests.into(), 1, 1_024)?;
         OutOfRange::unless("batch.bytes", self.batch.bytes, 1, u64::MAX)?;
+        OutOfRange::unless("look_ahead", self.look_ahead.into(), 1, 1 << 20)?;
         OutOfRange::unless("agents", self.agents.into(), 1, 1 << 20)?;
         OutOfRange::unless("agent", self.agent.into(), 0, u64::from(self.agents) - 1)
     }

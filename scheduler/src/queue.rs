@@ -1,24 +1,34 @@
 //! Shapes a policy may build its queue from: none of them costs more as the queue grows than it must.
 //!
-//! Slots are small dense numbers into a [`Pool`]; lists, tables and trees hold slots, never requests.
+//! Slots are small dense numbers into a [`Pool`] or into [`Pages`]; lists, tables and trees hold slots,
+//! never requests.
 
+mod front;
 mod lanes;
+mod lines;
 mod neighbours;
+mod packed;
+mod pages;
 mod pool;
 mod rotation;
 mod runs;
 mod shelf;
 mod slab;
+mod sorted;
 mod table;
 mod timeline;
 
+pub use front::Front;
 pub use lanes::{LaneKey, Lanes, Ring};
+pub use lines::{Lines, Queue};
 pub use neighbours::Neighbours;
+pub use pages::{Line, Pages};
 pub use pool::{List, Pool};
 pub use rotation::Rotation;
 pub use runs::Runs;
 pub use shelf::Shelf;
 pub use slab::Slab;
+pub use sorted::{Sorted, triple};
 pub use table::{Table, mix, spread};
 pub use timeline::Timeline;
 

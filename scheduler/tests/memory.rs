@@ -66,11 +66,6 @@ fn a_queued_request_takes_at_most_200_bytes() {
         let (one_file, many) = (bytes_per_request(policy, 1), bytes_per_request(policy, 10_000));
         println!("{:>6}: {one_file} B of one file, {many} B of 10,000 files", entry.name);
         assert!(one_file <= 200, "{}: {one_file} B", entry.name);
-        let bound = if BY_OBJECT.contains(&entry.name) { 280 } else { 200 };
-        assert!(many <= bound, "{}: {many} B with 10,000 files", entry.name);
+        assert!(many <= 200, "{}: {many} B with 10,000 files", entry.name);
     }
 }
-
-/// These keep state for each object, and miss the 200 bytes where an object has two requests, as here:
-/// the file decides on server and operation. The bound keeps them from getting worse.
-const BY_OBJECT: &[&str] = &["hbrr", "sjf", "mlf", "aioli"];

@@ -4,14 +4,13 @@
 //! first byte, so all that overlap another begin in one short range of each class: no further before
 //! it than the class is wide.
 
-use std::collections::BTreeSet;
-
+use crate::queue::{Sorted, triple};
 use crate::request::{Extent, Operation};
 
 /// The extents that may have to be waited for.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    keys: BTreeSet<(u32, u64, u32)>,
+    keys: Sorted,
 }
 
 /// The size classes of which a file has or had extents: one bit each.
@@ -22,13 +21,13 @@ impl Index {
     /// Enters the extent of a slot.
     pub(super) fn insert(&mut self, file: u32, operation: Operation, extent: Extent, slot: u32) {
         let group = group(file, operation, class(extent.length));
-        self.keys.insert((group, extent.offset, slot));
+        self.keys.insert(triple(group, extent.offset, slot));
     }
 
     /// Takes the extent of a slot out.
     pub(super) fn remove(&mut self, file: u32, operation: Operation, extent: Extent, slot: u32) {
         let group = group(file, operation, class(extent.length));
-        self.keys.remove(&(group, extent.offset, slot));
+        self.keys.remove(triple(group, extent.offset, slot));
     }
 
     /// Calls `near` with every slot, among those of these classes, whose extent may overlap: all
@@ -47,8 +46,8 @@ impl Index {
             left &= left - 1;
             let group = group(file, operation, class);
             let from = extent.offset.saturating_sub(width(class));
-            let range = (group, from, 0)..(group, extent.end(), 0);
-            self.keys.range(range).for_each(|&(_, _, slot)| near(slot));
+            let range = triple(group, from, 0)..triple(group, extent.end(), 0);
+            self.keys.within(range, |key| near(key as u32));
         }
     }
 }

@@ -13,7 +13,7 @@ use turns::{Place, Turns};
 
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
-use crate::policy::hold::{self, HOLD, History, REMEMBERED, passes};
+use crate::policy::hold::{self, HOLD, PastId, Pasts, REMEMBERED, passes};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
 use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
 use crate::request::{Request, RequestId, ServerId};
@@ -54,6 +54,7 @@ pub struct Aioli {
     queue: Timeline,
     shelf: Shelf,
     lanes: Lanes<Lane>,
+    pasts: Pasts,
     servers: Vec<Turns>,
     rotation: Rotation,
     run: Vec<u32>,
@@ -61,11 +62,8 @@ pub struct Aioli {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    queued: u32,
     place: Place,
-    history: History,
-    /// Bytes it may issue in a turn; zero before the first.
-    quantum: u64,
+    past: PastId,
 }
 
 impl Aioli {
@@ -77,6 +75,7 @@ impl Aioli {
             queue: Timeline::new(setup),
             shelf: Shelf::new(),
             lanes: Lanes::new(REMEMBERED),
+            pasts: Pasts::default(),
             servers: (0..setup.servers).map(|_| Turns::default()).collect(),
             rotation: Rotation::new(setup),
             run: Vec::new(),
@@ -106,10 +105,13 @@ impl Aioli {
             let slot = self.shelf.lowest(lane).expect("a lane that waits has requests");
             self.gather(lane, slot, limit);
             let start = self.queue.get(slot).local;
-            if !self.lanes.get_mut(lane).history.doubts(start, self.run.len()) {
+            let past = self.pasts.get(self.lanes.get(lane).past);
+            let Some(past) = past else { return Some(lane) };
+            if !past.history.doubts(start, self.run.len()) {
                 return Some(lane);
             }
-            self.put(server, lane, Place::Held(now + self.settings.hold));
+            past.until = now + self.settings.hold;
+            self.put(server, lane, Place::HELD);
             self.end_holds(now, server);
         }
     }
@@ -121,7 +123,7 @@ impl Aioli {
     /// The object whose turn has begun, if its next request fits in what is left of its quantum.
     fn go_on(&mut self, server: ServerId, limit: Limit) -> Option<u32> {
         let (lane, used) = self.servers[server.index()].turn?;
-        let rest = self.lanes.get(lane).quantum.saturating_sub(used);
+        let rest = self.quantum(lane).saturating_sub(used);
         let slot = self.shelf.lowest(lane);
         match slot.filter(|&slot| self.queue.get(slot).length() <= rest) {
             Some(slot) => {
@@ -135,10 +137,15 @@ impl Aioli {
         }
     }
 
+    /// Bytes that a lane may issue in its turn; it has had one.
+    fn quantum(&mut self, lane: u32) -> u64 {
+        self.pasts.get(self.lanes.get(lane).past).map_or(0, |past| past.quantum)
+    }
+
     /// Adapts the quantum of an object to what it made of its turn; everybody gains by a pass.
     fn end_turn(&mut self, server: ServerId, lane: u32, used: u64) {
         let default = self.settings.quantum;
-        let quantum = &mut self.lanes.get_mut(lane).quantum;
+        let quantum = &mut self.pasts.of(&mut self.lanes.get_mut(lane).past).quantum;
         let adapted = match used.saturating_mul(100) / (*quantum).max(1) {
             175.. => *quantum * 2,
             125.. => *quantum + *quantum / 2,
@@ -153,7 +160,7 @@ impl Aioli {
 
     fn end_holds(&mut self, now: Time, server: ServerId) {
         while let Some(lane) = self.servers[server.index()].release(now) {
-            self.lanes.get_mut(lane).place = Place::Nowhere;
+            self.lanes.get_mut(lane).place = Place::NOWHERE;
             self.place_by_head(server, lane);
         }
     }
@@ -161,32 +168,37 @@ impl Aioli {
     /// Puts a lane where its head says: the request with the lowest offset.
     fn place_by_head(&mut self, server: ServerId, lane: u32) {
         let place = match self.shelf.lowest(lane) {
-            None => Place::Nowhere,
+            None => Place::NOWHERE,
             Some(slot) => {
                 let order = self.queue.pool().order(slot);
                 let needed = passes(self.queue.get(slot).length(), self.settings.quantum);
                 let due = self.servers[server.index()].entered(order) + u64::from(needed);
-                Place::Waiting { due, order }
+                Place::waiting(due, order)
             }
         };
         self.put(server, lane, place);
     }
 
     fn put(&mut self, server: ServerId, lane: u32, place: Place) {
-        let before = std::mem::replace(&mut self.lanes.get_mut(lane).place, place);
-        self.servers[server.index()].put(lane, before, place);
+        let Lane { place: before, past } = *self.lanes.get(lane);
+        self.lanes.get_mut(lane).place = place;
+        let until = self.pasts.get(past).map_or(Time::ZERO, |past| past.until);
+        self.servers[server.index()].put(lane, before, place, until);
     }
 
     /// Takes note that requests came to or left a lane.
     fn changed(&mut self, server: ServerId, lane: u32) {
-        let Lane { place, queued, .. } = *self.lanes.get(lane);
+        let (place, queued) = (self.lanes.get(lane).place, self.shelf.count(lane));
         let in_turn = self.servers[server.index()].turn.is_some_and(|(turn, _)| turn == lane);
-        let held = matches!(place, Place::Held(_)) && queued > 0;
+        let held = place == Place::HELD && queued > 0;
         if !in_turn && !held {
             self.place_by_head(server, lane);
         }
-        if queued == 0 && !in_turn {
-            self.lanes.retire(lane);
+        if queued == 0
+            && !in_turn
+            && let Some(forgotten) = self.lanes.retire(lane)
+        {
+            self.pasts.forget(forgotten.past);
         }
     }
 
@@ -195,9 +207,9 @@ impl Aioli {
         let batch = Batch::gathered(&run, |slot| self.remove_from(lane, slot));
         self.run = run;
         let extent = batch.local_extent();
-        let state = self.lanes.get_mut(lane);
-        state.history.note(extent.offset, extent.end(), batch.members());
-        state.quantum = if state.quantum == 0 { self.settings.quantum } else { state.quantum };
+        let past = self.pasts.of(&mut self.lanes.get_mut(lane).past);
+        past.history.note(extent.offset, extent.end(), batch.members());
+        past.quantum = if past.quantum == 0 { self.settings.quantum } else { past.quantum };
         self.take_turn(server, lane, extent.length);
         self.rotation.served(server);
         batch
@@ -211,14 +223,13 @@ impl Aioli {
             }
             Some(_) => self.changed(server, lane),
             None => {
-                self.put(server, lane, Place::Nowhere);
+                self.put(server, lane, Place::NOWHERE);
                 self.servers[server.index()].turn = Some((lane, bytes));
             }
         }
     }
 
     fn remove_from(&mut self, lane: u32, slot: u32) -> Request {
-        self.lanes.get_mut(lane).queued -= 1;
         self.shelf.remove(lane, self.queue.pool(), slot);
         self.queue.remove(slot)
     }
@@ -232,7 +243,6 @@ impl Policy for Aioli {
     fn push(&mut self, _now: Time, request: Request) {
         let slot = self.queue.push(request);
         let lane = self.lanes.of(LaneKey::object(&request));
-        self.lanes.get_mut(lane).queued += 1;
         self.shelf.add(lane, self.queue.pool(), slot);
         self.changed(request.server, lane);
     }
@@ -267,6 +277,7 @@ impl Policy for Aioli {
     fn drain(&mut self) -> Vec<Request> {
         self.shelf.clear();
         self.lanes.clear();
+        self.pasts = Pasts::default();
         self.servers.iter_mut().for_each(|turns| *turns = Turns::default());
         self.queue.drain()
     }

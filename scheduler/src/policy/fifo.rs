@@ -7,19 +7,19 @@
 //! for its server to become idle and then for room in all, plus what is in flight.
 
 use crate::policy::{Batch, Decision, Load, Policy, Setup};
-use crate::queue::Timeline;
+use crate::queue::Lines;
 use crate::request::{Request, RequestId};
 use crate::room::Room;
 use crate::time::{Span, Time};
 
-/// One timeline.
+/// A line for each server.
 #[derive(Debug)]
-pub struct Fifo(Timeline);
+pub struct Fifo(Lines);
 
 impl Fifo {
     /// An empty queue for the servers of this setup.
     pub fn new(setup: &Setup) -> Fifo {
-        Fifo(Timeline::new(setup))
+        Fifo(Lines::new(setup))
     }
 }
 
@@ -29,7 +29,7 @@ impl Policy for Fifo {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        self.0.push(request);
+        self.0.push(&request);
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {

@@ -8,7 +8,7 @@
 
 use crate::batch::Batch;
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, List, Neighbours, Pool, Ring, Rotation};
+use crate::queue::{Front, LaneKey, Lanes, Line, Neighbours, Pages, Ring, Rotation};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -39,12 +39,19 @@ impl Default for HbrrSettings {
 pub struct Hbrr {
     settings: HbrrSettings,
     batch: Limit,
-    pool: Pool,
+    pages: Pages,
     neighbours: Neighbours,
-    lanes: Lanes<List>,
+    lanes: Lanes<Lane>,
     servers: Vec<Turns>,
     rotation: Rotation,
     run: Vec<u32>,
+}
+
+/// The requests of one object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    line: Line,
+    front: Front,
 }
 
 /// Whose turn it is at one server, and how many ranges are left of it.
@@ -61,8 +68,8 @@ impl Hbrr {
         Hbrr {
             settings,
             batch: setup.batch,
-            pool: Pool::new(),
-            neighbours: Neighbours::new(),
+            pages: Pages::new(),
+            neighbours: Neighbours::new(setup, SHORT),
             lanes: Lanes::new(0),
             servers: vec![turns; setup.servers as usize],
             rotation: Rotation::new(setup),
@@ -77,15 +84,17 @@ impl Hbrr {
         }
         self.rotation.order().find_map(|server| {
             let lane = self.servers[server.index()].ring.head()?;
-            let slot = self.lanes.get(lane).head()?;
-            room.admits(&self.pool.get(slot)).then_some((server, lane, slot))
+            let slot = self.lanes.get(lane).line.head()?;
+            room.admits(&self.pages.get(slot)).then_some((server, lane, slot))
         })
     }
 
     fn issue(&mut self, room: &Room, server: ServerId, lane: u32, slot: u32) -> Batch {
         let mut run = std::mem::take(&mut self.run);
         let limit = room.left(server).min(self.batch);
-        self.neighbours.gather(&self.pool, slot, limit, &mut run);
+        let Lane { line, front } = self.lanes.get_mut(lane);
+        front.show(&mut self.neighbours, &self.pages, line);
+        self.neighbours.gather(&self.pages, slot, limit, &mut run);
         self.rotation.served(server);
         self.servers[server.index()].left -= 1;
         let batch = Batch::gathered(&run, |slot| self.remove(lane, slot));
@@ -101,6 +110,8 @@ impl Hbrr {
         let turns = &mut self.servers[server.index()];
         turns.left = self.settings.quantum;
         if let Some(lane) = turns.ring.head() {
+            let Lane { line, front } = self.lanes.get_mut(lane);
+            front.hide(&mut self.neighbours, &self.pages, line);
             self.lanes.dequeue(&mut turns.ring, lane);
             self.lanes.enqueue(&mut turns.ring, lane);
         }
@@ -108,10 +119,10 @@ impl Hbrr {
 
     /// Takes a request out, and its lane too if it was the last one.
     fn remove(&mut self, lane: u32, slot: u32) -> Request {
-        self.neighbours.remove(&self.pool, slot);
-        self.pool.unlink(self.lanes.get_mut(lane), slot);
-        let request = self.pool.remove(slot);
-        if self.lanes.get(lane).is_empty() {
+        let Lane { line, front } = self.lanes.get_mut(lane);
+        front.leave(&mut self.neighbours, &self.pages, line, slot);
+        let request = self.pages.remove(line, slot);
+        if line.is_empty() {
             let turns = &mut self.servers[request.server.index()];
             if turns.ring.head() == Some(lane) {
                 turns.left = self.settings.quantum;
@@ -129,13 +140,13 @@ impl Policy for Hbrr {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        let slot = self.pool.insert(request);
         let lane = self.lanes.of(LaneKey::object(&request));
-        if self.lanes.get(lane).is_empty() {
+        if self.lanes.get(lane).line.is_empty() {
             self.lanes.enqueue(&mut self.servers[request.server.index()].ring, lane);
         }
-        self.pool.append(self.lanes.get_mut(lane), slot);
-        self.neighbours.add(&self.pool, slot);
+        let Lane { line, front } = self.lanes.get_mut(lane);
+        let slot = self.pages.append(line, &request);
+        front.join(&mut self.neighbours, &self.pages, line, slot);
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {
@@ -147,8 +158,8 @@ impl Policy for Hbrr {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        let slot = self.pool.find(id)?;
-        let lane = self.lanes.find(LaneKey::object(&self.pool.get(slot)))?;
+        let slot = self.pages.find(id)?;
+        let lane = self.lanes.find(LaneKey::object(&self.pages.get(slot)))?;
         Some(self.remove(lane, slot))
     }
 
@@ -156,11 +167,11 @@ impl Policy for Hbrr {
         self.neighbours.clear();
         self.lanes.clear();
         self.servers.fill(Turns { ring: Ring::new(), left: self.settings.quantum });
-        self.pool.drain()
+        self.pages.drain()
     }
 
     fn len(&self) -> usize {
-        self.pool.len()
+        self.pages.len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {
@@ -170,3 +181,7 @@ impl Policy for Hbrr {
         load.in_rotation(batches)
     }
 }
+
+/// Objects with up to so many requests are looked through for neighbours when they have their turn,
+/// not before: then they are in the cache, and there may be very many of them.
+const SHORT: usize = 64;

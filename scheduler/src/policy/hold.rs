@@ -5,7 +5,8 @@
 //! the one that belongs before the head is often just about to come.
 
 use crate::policy::OutOfRange;
-use crate::time::Span;
+use crate::queue::{NIL, Slab};
+use crate::time::{Span, Time};
 
 /// What was issued from an object lately.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,53 @@ pub(super) struct History {
     /// Where the next is expected to begin, if the last one went back.
     expected: Option<u64>,
     members: u32,
+}
+
+/// The pasts of the objects that have one: most of those that are queued have issued nothing yet, and
+/// need no memory for it.
+#[derive(Debug, Default)]
+pub(super) struct Pasts(Slab<Past>);
+
+/// Which past an object has, if any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PastId(u32);
+
+/// What is remembered of an object that has issued something.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past {
+    pub(super) history: History,
+    /// While it is held back: until then.
+    pub(super) until: Time,
+    /// Bytes it may issue in a turn.
+    pub(super) quantum: u64,
+}
+
+impl Pasts {
+    /// The past of an object, which begins now if it has none.
+    pub(super) fn of(&mut self, id: &mut PastId) -> &mut Past {
+        if id.0 == NIL {
+            id.0 = self.0.insert(Past::default());
+        }
+        self.0.get_mut(id.0)
+    }
+
+    /// The past of an object, if it has one.
+    pub(super) fn get(&mut self, id: PastId) -> Option<&mut Past> {
+        (id.0 != NIL).then(|| self.0.get_mut(id.0))
+    }
+
+    /// Forgets the past of an object.
+    pub(super) fn forget(&mut self, id: PastId) {
+        if id.0 != NIL {
+            self.0.remove(id.0);
+        }
+    }
+}
+
+impl Default for PastId {
+    fn default() -> Self {
+        PastId(NIL)
+    }
 }
 
 impl History {

@@ -12,7 +12,7 @@ use passes::{Passes, Place, QUALIFIED};
 
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
-use crate::policy::hold::{self, HOLD, History, REMEMBERED};
+use crate::policy::hold::{self, HOLD, PastId, Pasts, REMEMBERED};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
 use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
 use crate::request::{Request, RequestId, ServerId};
@@ -53,6 +53,7 @@ pub struct Mlf {
     queue: Timeline,
     qualified: Shelf,
     lanes: Lanes<Lane>,
+    pasts: Pasts,
     servers: Vec<Passes>,
     rotation: Rotation,
     run: Vec<u32>,
@@ -63,7 +64,7 @@ struct Lane {
     queued: u32,
     qualified: u32,
     place: Place,
-    history: History,
+    past: PastId,
 }
 
 impl Mlf {
@@ -75,6 +76,7 @@ impl Mlf {
             queue: Timeline::new(setup),
             qualified: Shelf::new(),
             lanes: Lanes::new(REMEMBERED),
+            pasts: Pasts::default(),
             servers: (0..setup.servers).map(|_| Passes::default()).collect(),
             rotation: Rotation::new(setup),
             run: Vec::new(),
@@ -97,7 +99,7 @@ impl Mlf {
         self.qualify(server);
         self.end_holds(now, server);
         loop {
-            let lane = match self.servers[server.index()].this.head() {
+            let lane = match self.servers[server.index()].head() {
                 Some(lane) => lane,
                 None if self.pass(server) => continue,
                 None => return None,
@@ -105,24 +107,21 @@ impl Mlf {
             let slot = self.qualified.lowest(lane).expect("a lane with a turn has somebody");
             self.qualified.gather(lane, self.queue.pool(), slot, limit, &mut self.run);
             let start = self.queue.get(slot).local;
-            if !self.lanes.get_mut(lane).history.doubts(start, self.run.len()) {
+            let past = self.pasts.get(self.lanes.get(lane).past);
+            let Some(past) = past else { return Some(lane) };
+            if !past.history.doubts(start, self.run.len()) {
                 return Some(lane);
             }
-            self.put(server, lane, Place::Held(now + self.settings.hold));
+            past.until = now + self.settings.hold;
+            self.put(server, lane, Place::Held);
             self.end_holds(now, server);
         }
     }
 
     /// Begins a pass; whether any lane has a turn then.
     fn pass(&mut self, server: ServerId) -> bool {
-        let passes = &mut self.servers[server.index()];
-        if !passes.begin() {
+        if !self.servers[server.index()].begin() {
             return false;
-        }
-        let mut lane = passes.this.head();
-        while let Some(turn) = lane {
-            self.lanes.get_mut(turn).place = Place::This;
-            lane = self.lanes.following(turn);
         }
         self.qualify(server);
         true
@@ -138,33 +137,32 @@ impl Mlf {
             self.qualified.add(lane, self.queue.pool(), slot);
             self.lanes.get_mut(lane).qualified += 1;
             if self.lanes.get(lane).place == Place::Nowhere {
-                self.put(server, lane, Place::This);
+                self.put(server, lane, self.servers[server.index()].this());
             }
         }
     }
 
     fn end_holds(&mut self, now: Time, server: ServerId) {
         while let Some(lane) = self.servers[server.index()].released(now) {
-            self.put(server, lane, Place::This);
+            self.put(server, lane, self.servers[server.index()].this());
         }
     }
 
     /// Moves a lane from where it waits to another place.
     fn put(&mut self, server: ServerId, lane: u32, place: Place) {
         let passes = &mut self.servers[server.index()];
+        let until = self.pasts.get(self.lanes.get(lane).past).map_or(Time::ZERO, |past| past.until);
         match std::mem::replace(&mut self.lanes.get_mut(lane).place, place) {
             Place::Nowhere => {}
-            Place::This => self.lanes.dequeue(&mut passes.this, lane),
-            Place::Next => self.lanes.dequeue(&mut passes.next, lane),
-            Place::Held(until) => {
+            Place::Turn(ring) => self.lanes.dequeue(passes.ring(ring), lane),
+            Place::Held => {
                 assert!(passes.held.remove(&(until, lane)), "held lanes are listed")
             }
         }
         match place {
             Place::Nowhere => {}
-            Place::This => self.lanes.enqueue(&mut passes.this, lane),
-            Place::Next => self.lanes.enqueue(&mut passes.next, lane),
-            Place::Held(until) => assert!(passes.held.insert((until, lane)), "it was not held"),
+            Place::Turn(ring) => self.lanes.enqueue(passes.ring(ring), lane),
+            Place::Held => assert!(passes.held.insert((until, lane)), "it was not held"),
         }
     }
 
@@ -174,8 +172,10 @@ impl Mlf {
         self.run = run;
         let extent = batch.local_extent();
         let state = self.lanes.get_mut(lane);
-        state.history.note(extent.offset, extent.end(), batch.members());
-        let place = if state.qualified > 0 { Place::Next } else { Place::Nowhere };
+        let past = self.pasts.of(&mut state.past);
+        past.history.note(extent.offset, extent.end(), batch.members());
+        let next = self.servers[server.index()].next();
+        let place = if state.qualified > 0 { next } else { Place::Nowhere };
         self.put(server, lane, place);
         self.retire_if_empty(lane);
         self.rotation.served(server);
@@ -197,8 +197,10 @@ impl Mlf {
     }
 
     fn retire_if_empty(&mut self, lane: u32) {
-        if self.lanes.get(lane).queued == 0 {
-            self.lanes.retire(lane);
+        if self.lanes.get(lane).queued == 0
+            && let Some(forgotten) = self.lanes.retire(lane)
+        {
+            self.pasts.forget(forgotten.past);
         }
     }
 }
@@ -249,6 +251,7 @@ impl Policy for Mlf {
     fn drain(&mut self) -> Vec<Request> {
         self.qualified.clear();
         self.lanes.clear();
+        self.pasts = Pasts::default();
         self.servers.iter_mut().for_each(|passes| *passes = Passes::default());
         self.queue.drain()
     }

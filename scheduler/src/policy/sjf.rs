@@ -6,12 +6,10 @@
 //!
 //! Waiting bound: the age, and then all that arrived before, in order.
 
-use std::collections::BTreeSet;
-
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
+use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Sorted, Timeline};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -45,7 +43,7 @@ pub struct Sjf {
     queue: Timeline,
     shelf: Shelf,
     lanes: Lanes<u64>,
-    sizes: Vec<BTreeSet<(u64, u32)>>,
+    sizes: Vec<Sorted>,
     rotation: Rotation,
     run: Vec<u32>,
 }
@@ -59,7 +57,7 @@ impl Sjf {
             queue: Timeline::new(setup),
             shelf: Shelf::new(),
             lanes: Lanes::new(0),
-            sizes: vec![BTreeSet::new(); setup.servers as usize],
+            sizes: vec![Sorted::new(); setup.servers as usize],
             rotation: Rotation::new(setup),
             run: Vec::new(),
         }
@@ -75,7 +73,7 @@ impl Sjf {
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
             return Some((self.lane(slot), slot));
         }
-        let &(_, lane) = self.sizes[server.index()].first()?;
+        let lane = self.sizes[server.index()].first()? as u32;
         Some((lane, self.shelf.lowest(lane)?))
     }
 
@@ -101,12 +99,14 @@ impl Sjf {
     /// Moves a lane to the place of its new size; one without any leaves.
     fn resize(&mut self, server: ServerId, lane: u32, from: u64, to: u64) {
         let sizes = &mut self.sizes[server.index()];
-        sizes.remove(&(from, lane));
+        if from > 0 {
+            sizes.remove(by_size(from, lane));
+        }
         if to == 0 {
             self.lanes.retire(lane);
         } else {
             *self.lanes.get_mut(lane) = to;
-            sizes.insert((to, lane));
+            sizes.insert(by_size(to, lane));
         }
     }
 }
@@ -149,7 +149,7 @@ impl Policy for Sjf {
     fn drain(&mut self) -> Vec<Request> {
         self.shelf.clear();
         self.lanes.clear();
-        self.sizes.iter_mut().for_each(BTreeSet::clear);
+        self.sizes.iter_mut().for_each(Sorted::clear);
         self.queue.drain()
     }
 
@@ -165,4 +165,9 @@ impl Policy for Sjf {
 /// What a request adds to the size of its lane: never nothing, so that an empty lane is one of size 0.
 fn size(request: &Request) -> u64 {
     request.length().max(1)
+}
+
+/// A size and a lane as one number that sorts by them.
+const fn by_size(bytes: u64, lane: u32) -> u128 {
+    (bytes as u128) << 32 | lane as u128
 }

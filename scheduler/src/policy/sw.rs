@@ -7,7 +7,7 @@
 //! overtake it.
 
 use crate::policy::{Batch, Decision, Directive, Load, OutOfRange, Policy, Setup};
-use crate::queue::Timeline;
+use crate::queue::Lines;
 use crate::request::{Request, RequestId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -35,14 +35,14 @@ impl Default for SwSettings {
 /// One queue by priority, which for the requests of one server is that of their arrival.
 #[derive(Debug)]
 pub struct Sw {
-    queue: Timeline,
+    queue: Lines,
     settings: SwSettings,
 }
 
 impl Sw {
     /// An empty queue for the servers of this setup.
     pub fn new(setup: &Setup, settings: SwSettings) -> Sw {
-        Sw { queue: Timeline::new(setup), settings }
+        Sw { queue: Lines::new(setup), settings }
     }
 
     /// The request of the earliest window, among those of the first server, that may go now.
@@ -51,7 +51,7 @@ impl Sw {
             return None;
         }
         let mut best = (u64::MAX, None);
-        for slot in self.queue.busy().filter_map(|server| self.queue.list(server).head()) {
+        for slot in self.queue.heads() {
             let request = self.queue.get(slot);
             let window = request.arrived.as_nanos() / self.settings.window.as_nanos().max(1);
             if window < best.0 && room.admits(&request) {
@@ -68,7 +68,7 @@ impl Policy for Sw {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        self.queue.push(request);
+        self.queue.push(&request);
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {

@@ -13,7 +13,7 @@ use crate::request::{Request, RequestId};
 use crate::room::Room;
 use crate::time::{Span, Time};
 
-/// One timeline from which contiguous runs are taken.
+/// Lines from which contiguous runs are taken.
 #[derive(Debug)]
 pub struct ToAgg {
     queue: Runs,
@@ -33,13 +33,13 @@ impl Policy for ToAgg {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        self.queue.push(request);
+        self.queue.push(&request);
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {
-        match self.queue.timeline().oldest(room) {
+        match self.queue.lines().oldest(room) {
             Some(slot) => {
-                let server = self.queue.timeline().get(slot).server;
+                let server = self.queue.lines().get(slot).server;
                 Decision::Issue(self.queue.take(slot, room.left(server).min(self.batch)))
             }
             None if self.is_empty() => Decision::Empty,
@@ -57,7 +57,7 @@ impl Policy for ToAgg {
     }
 
     fn len(&self) -> usize {
-        self.queue.timeline().len()
+        self.queue.lines().len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {

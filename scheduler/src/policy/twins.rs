@@ -130,12 +130,12 @@ impl Twins {
     fn oldest(&self, now: Time, room: &Room, covered: Range<u32>) -> Option<u32> {
         let mut best = (u64::MAX, None);
         for server in covered.map(ServerId) {
-            let list = self.queues.timeline().list(server);
-            let Some(slot) = list.head().filter(|_| list.order() < best.0) else { continue };
-            let length = self.queues.timeline().get(slot).length();
+            let queue = self.queues.lines().queue(server);
+            let Some(slot) = queue.head().filter(|_| queue.order() < best.0) else { continue };
+            let length = self.queues.lines().get(slot).length();
             let fits = || self.capacity(now, room, server) >= length;
             if room.takes(server, length) && (self.is_first(room, server) || fits()) {
-                best = (list.order(), Some(slot));
+                best = (queue.order(), Some(slot));
             }
         }
         best.1
@@ -145,7 +145,7 @@ impl Twins {
     fn donated(&self, now: Time, room: &Room) -> Option<u32> {
         let mut best = (0, None);
         for server in (0..room.servers()).map(ServerId) {
-            let bytes = self.queues.timeline().list(server).bytes();
+            let bytes = self.queues.lines().queue(server).bytes();
             if bytes <= best.0 || self.grid.is_owned(server) {
                 continue;
             }
@@ -183,8 +183,8 @@ impl Twins {
     /// Remembers which servers of the window could have taken more, had it been longer.
     fn note_held_back(&mut self, room: &Room) {
         for server in self.grid.covered(self.grid.group()).map(ServerId) {
-            let head = self.queues.timeline().list(server).head();
-            let length = head.map(|slot| self.queues.timeline().get(slot).length());
+            let head = self.queues.lines().queue(server).head();
+            let length = head.map(|slot| self.queues.lines().get(slot).length());
             if length.is_some_and(|length| room.takes(server, length)) {
                 self.rates[server.index()].hold_back();
             }
@@ -193,7 +193,7 @@ impl Twins {
 
     /// Remembers that a window of a server begins to be used, and that its idle time ends.
     fn note_issue(&mut self, now: Time, room: &Room, slot: u32) {
-        let Request { server, extent, .. } = self.queues.timeline().get(slot);
+        let Request { server, extent, .. } = self.queues.lines().get(slot);
         let served = &mut self.served[server.index()];
         if *served != Some(self.grid.begin()) {
             *served = Some(self.grid.begin());
@@ -205,7 +205,7 @@ impl Twins {
     }
 
     fn has_any(&self, mut servers: Range<u32>) -> bool {
-        servers.any(|server| !self.queues.timeline().list(ServerId(server)).is_empty())
+        servers.any(|server| !self.queues.lines().queue(ServerId(server)).is_empty())
     }
 }
 
@@ -215,7 +215,7 @@ impl Policy for Twins {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        self.queues.push(request);
+        self.queues.push(&request);
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -225,7 +225,7 @@ impl Policy for Twins {
         self.grid.turn(now);
         match self.choose(now, room) {
             Some(slot) => {
-                let server = self.queues.timeline().get(slot).server;
+                let server = self.queues.lines().get(slot).server;
                 self.note_issue(now, room, slot);
                 let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
                 let limit = limit.min(room.left(server)).min(self.batch);
@@ -267,7 +267,7 @@ impl Policy for Twins {
     }
 
     fn len(&self) -> usize {
-        self.queues.timeline().len()
+        self.queues.lines().len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {

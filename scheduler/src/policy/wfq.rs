@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::batch::Batch;
 use crate::policy::{Decision, Directive, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, List, Pool, Ring, Rotation};
+use crate::queue::{LaneKey, Lanes, Line, Pages, Ring, Rotation};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -63,7 +63,7 @@ impl Default for WfqSettings {
 #[derive(Debug)]
 pub struct Wfq {
     settings: WfqSettings,
-    pool: Pool,
+    pages: Pages,
     lanes: Lanes<Queue>,
     /// One for each server if jobs share, one for all servers if these do.
     circles: Vec<Circle>,
@@ -72,7 +72,7 @@ pub struct Wfq {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
-    list: List,
+    line: Line,
     /// Bytes it may still issue.
     credit: u64,
 }
@@ -95,7 +95,7 @@ impl Wfq {
         };
         Wfq {
             settings,
-            pool: Pool::new(),
+            pages: Pages::new(),
             lanes: Lanes::new(0),
             circles: vec![Circle::default(); servers as usize],
             rotation: Rotation::new(&Setup { servers, ..*setup }),
@@ -132,8 +132,8 @@ impl Wfq {
         let mut open = false;
         for _ in 0..=self.circles[circle].len {
             let lane = self.circles[circle].ring.head()?;
-            let slot = self.lanes.get(lane).list.head()?;
-            let request = self.pool.get(slot);
+            let slot = self.lanes.get(lane).line.head()?;
+            let request = self.pages.get(slot);
             if room.admits(&request) {
                 open = true;
                 if self.begin_turn(circle, lane, &request) {
@@ -178,7 +178,7 @@ impl Wfq {
         let mut next = self.circles[circle].ring.head();
         while let Some(lane) = next {
             let queue = self.lanes.get(lane);
-            let head = queue.list.head().map(|slot| self.pool.get(slot));
+            let head = queue.line.head().map(|slot| self.pages.get(slot));
             if let Some(request) = head.filter(|request| room.admits(request)) {
                 let (share, missing) = (self.share(&request), self.cost(&request) - queue.credit);
                 open.push((lane, share, missing.div_ceil(share)));
@@ -192,15 +192,14 @@ impl Wfq {
     }
 
     fn issue(&mut self, lane: u32, slot: u32) -> Request {
-        let cost = self.cost(&self.pool.get(slot));
+        let cost = self.cost(&self.pages.get(slot));
         self.lanes.get_mut(lane).credit -= cost;
         self.remove(lane, slot)
     }
 
     fn remove(&mut self, lane: u32, slot: u32) -> Request {
-        self.pool.unlink(&mut self.lanes.get_mut(lane).list, slot);
-        let request = self.pool.remove(slot);
-        if self.lanes.get(lane).list.is_empty() {
+        let request = self.pages.remove(&mut self.lanes.get_mut(lane).line, slot);
+        if self.lanes.get(lane).line.is_empty() {
             let circle = self.circle(request.server);
             let circle = &mut self.circles[circle];
             circle.begun &= circle.ring.head() != Some(lane);
@@ -218,15 +217,14 @@ impl Policy for Wfq {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        let slot = self.pool.insert(request);
         let lane = self.lanes.of(self.key(&request));
-        if self.lanes.get(lane).list.is_empty() {
+        if self.lanes.get(lane).line.is_empty() {
             let circle = self.circle(request.server);
             let circle = &mut self.circles[circle];
             circle.len += 1;
             self.lanes.enqueue(&mut circle.ring, lane);
         }
-        self.pool.append(&mut self.lanes.get_mut(lane).list, slot);
+        self.pages.append(&mut self.lanes.get_mut(lane).line, &request);
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {
@@ -245,15 +243,15 @@ impl Policy for Wfq {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        let slot = self.pool.find(id)?;
-        let lane = self.lanes.find(self.key(&self.pool.get(slot)))?;
+        let slot = self.pages.find(id)?;
+        let lane = self.lanes.find(self.key(&self.pages.get(slot)))?;
         Some(self.remove(lane, slot))
     }
 
     fn drain(&mut self) -> Vec<Request> {
         self.lanes.clear();
         self.circles.fill(Circle::default());
-        self.pool.drain()
+        self.pages.drain()
     }
 
     fn direct(&mut self, _now: Time, directive: &Directive) {
@@ -266,7 +264,7 @@ impl Policy for Wfq {
     }
 
     fn len(&self) -> usize {
-        self.pool.len()
+        self.pages.len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {

@@ -12,8 +12,8 @@ use crate::request::{Operation, Request, ServerId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneKey {
     number: u64,
-    server: u32,
-    kind: u32,
+    /// The server, and in the lowest bits what the number is one of.
+    place: u32,
 }
 
 impl LaneKey {
@@ -23,22 +23,21 @@ impl LaneKey {
             Operation::Read => 0,
             Operation::Write => 1,
         };
-        LaneKey { number: request.file.0, server: request.server.0, kind }
+        LaneKey { number: request.file.0, place: request.server.0 << 2 | kind }
     }
 
     /// The job of a request, at its server.
     pub const fn job(request: &Request) -> LaneKey {
-        LaneKey { number: request.job.0, server: request.server.0, kind: 2 }
+        LaneKey { number: request.job.0, place: request.server.0 << 2 | 2 }
     }
 
     /// The server of a request, whatever the job.
     pub const fn server(request: &Request) -> LaneKey {
-        LaneKey { number: 0, server: request.server.0, kind: 3 }
+        LaneKey { number: 0, place: request.server.0 << 2 | 3 }
     }
 
     const fn hash(self) -> u32 {
-        let place = (self.server as u64) << 2 | self.kind as u64;
-        mix(self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place)
+        mix(self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.place as u64)
     }
 }
 
@@ -47,16 +46,17 @@ impl LaneKey {
 pub struct Lanes<T> {
     lanes: Slab<Lane<T>>,
     names: Table,
-    idle: VecDeque<(u32, u64)>,
+    idle: VecDeque<(u32, u32)>,
     keep: usize,
-    retired: u64,
+    retired: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Lane<T> {
-    key: LaneKey,
-    /// When it was retired, by count; zero while it has requests.
-    retired: u64,
+    number: u64,
+    place: u32,
+    /// The lanes before and behind it in its ring. While it is in none because it is empty: a mark
+    /// for that, and when it was retired, by count.
     prev: u32,
     next: u32,
     state: T,
@@ -79,32 +79,35 @@ impl<T: Copy + Default> Lanes<T> {
     /// The lane with this key: an existing one, or one with default state.
     pub fn of(&mut self, key: LaneKey) -> u32 {
         if let Some(lane) = self.find(key) {
-            self.lanes.get_mut(lane).retired = 0;
+            let found = self.lanes.get_mut(lane);
+            if found.retired().is_some() {
+                found.prev = NIL;
+            }
             return lane;
         }
         let state = T::default();
-        let lane = self.lanes.insert(Lane { key, retired: 0, prev: NIL, next: NIL, state });
+        let LaneKey { number, place } = key;
+        let lane = self.lanes.insert(Lane { number, place, prev: NIL, next: NIL, state });
         self.names.insert(key.hash(), lane);
         lane
     }
 
     /// The lane with this key, if there is one.
     pub fn find(&self, key: LaneKey) -> Option<u32> {
-        self.names.find(key.hash(), |lane| self.lanes.get(lane).key == key)
+        self.names.find(key.hash(), |lane| self.lanes.get(lane).key() == key)
     }
 
-    /// Takes note that a lane is empty and in no ring: sooner or later it is forgotten.
-    pub fn retire(&mut self, lane: u32) {
+    /// Takes note that a lane is empty and in no ring: sooner or later it is forgotten. The state of
+    /// the one that is forgotten now.
+    pub fn retire(&mut self, lane: u32) -> Option<T> {
         if self.keep == 0 {
-            self.forget(lane);
-            return;
+            return Some(self.forget(lane));
         }
-        self.retired += 1;
-        self.lanes.get_mut(lane).retired = self.retired;
+        self.retired = self.retired.wrapping_add(1);
+        let state = self.lanes.get_mut(lane);
+        (state.prev, state.next) = (RETIRED, self.retired);
         self.idle.push_back((lane, self.retired));
-        if self.idle.len() > self.keep {
-            self.forget_oldest();
-        }
+        if self.idle.len() > self.keep { self.forget_oldest() } else { None }
     }
 
     /// Puts a lane at the end of a ring.
@@ -153,7 +156,7 @@ impl<T: Copy + Default> Lanes<T> {
 
     /// The server of a lane.
     pub fn server(&self, lane: u32) -> ServerId {
-        ServerId(self.lanes.get(lane).key.server)
+        ServerId(self.lanes.get(lane).place >> 2)
     }
 
     /// The lane after this one in its ring.
@@ -162,17 +165,26 @@ impl<T: Copy + Default> Lanes<T> {
     }
 
     /// Forgets the lane that has been empty for longest, unless it has found requests again.
-    fn forget_oldest(&mut self) {
-        if let Some((lane, retired)) = self.idle.pop_front()
-            && self.lanes.get(lane).retired == retired
-        {
-            self.forget(lane);
-        }
+    fn forget_oldest(&mut self) -> Option<T> {
+        let (lane, retired) = self.idle.pop_front()?;
+        let gone = self.lanes.get(lane).retired() == Some(retired);
+        gone.then(|| self.forget(lane))
     }
 
-    fn forget(&mut self, lane: u32) {
-        let key = self.lanes.remove(lane).key;
-        self.names.remove(key.hash(), |found| found == lane);
+    fn forget(&mut self, lane: u32) -> T {
+        let gone = self.lanes.remove(lane);
+        self.names.remove(gone.key().hash(), |found| found == lane);
+        gone.state
+    }
+}
+
+impl<T> Lane<T> {
+    const fn key(&self) -> LaneKey {
+        LaneKey { number: self.number, place: self.place }
+    }
+
+    const fn retired(&self) -> Option<u32> {
+        if self.prev == RETIRED { Some(self.next) } else { None }
     }
 }
 
@@ -199,3 +211,6 @@ impl Default for Ring {
         Ring::new()
     }
 }
+
+/// Stands in the link to the lane before in one that is empty.
+const RETIRED: u32 = NIL - 1;

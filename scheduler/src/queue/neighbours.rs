@@ -1,67 +1,85 @@
 //! Finds the request that ends where another begins, or begins where it ends, in constant time.
 
-use super::{Pool, Table, mix};
+use super::{Pages, Table, mix};
+use crate::policy::Setup;
 use crate::request::{Operation, Request};
 use crate::room::Limit;
 
-/// The requests of a pool by the ends of what they touch in their server's object.
+/// Requests by the ends of what they touch in their server's object.
 ///
 /// What begins at a byte and what ends there share a line of the table, as they are looked for
 /// together. Of several requests that begin (or end) at the same byte only the first is entered: the
 /// others are served in their turn, and no chain of equal keys can make a lookup slow.
-#[derive(Debug, Default)]
-pub struct Neighbours(Table);
+#[derive(Debug)]
+pub struct Neighbours {
+    table: Table,
+    look_ahead: u32,
+    short: usize,
+}
 
 impl Neighbours {
-    /// Knows no request yet.
-    pub const fn new() -> Neighbours {
-        Neighbours(Table::new())
+    /// Knows no request yet, and will know as many of each line as the setup says; lines of up to
+    /// `short` requests only while they have their turn.
+    pub const fn new(setup: &Setup, short: usize) -> Neighbours {
+        Neighbours { table: Table::new(), look_ahead: setup.look_ahead, short }
+    }
+
+    /// The longest line that is not entered before its turn.
+    #[inline]
+    pub const fn short(&self) -> usize {
+        self.short
+    }
+
+    /// How many requests of each line are to be entered, from its front on.
+    #[inline]
+    pub const fn look_ahead(&self) -> u32 {
+        self.look_ahead
     }
 
     /// Enters the request at `slot`.
-    pub fn add(&mut self, pool: &Pool, slot: u32) {
-        let request = pool.get(slot);
+    pub fn add(&mut self, pages: &Pages, slot: u32) {
+        let request = pages.get(slot);
         let (start, end) = ends(&request);
         let (first, last) = (hash(&request, start, BEGINS), hash(&request, end, ENDS));
-        self.0.touch(first);
-        self.0.touch(last);
-        self.0.insert_unless(first, slot, |other| begins(&pool.get(other), &request, start));
-        self.0.insert_unless(last, slot, |other| stops(&pool.get(other), &request, end));
+        self.table.touch(first);
+        self.table.touch(last);
+        self.table.insert_unless(first, slot, |other| begins(&pages.get(other), &request, start));
+        self.table.insert_unless(last, slot, |other| stops(&pages.get(other), &request, end));
     }
 
-    /// Forgets the request at `slot`, which must still be in the pool.
-    pub fn remove(&mut self, pool: &Pool, slot: u32) {
-        let request = pool.get(slot);
+    /// Forgets the request at `slot`, which must still be in its line.
+    pub fn remove(&mut self, pages: &Pages, slot: u32) {
+        let request = pages.get(slot);
         let (start, end) = ends(&request);
-        self.0.remove(hash(&request, start, BEGINS), |found| found == slot);
-        self.0.remove(hash(&request, end, ENDS), |found| found == slot);
+        self.table.remove(hash(&request, start, BEGINS), |found| found == slot);
+        self.table.remove(hash(&request, end, ENDS), |found| found == slot);
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        *self = Neighbours::new();
+        self.table = Table::new();
     }
 
     /// Collects into `run`, ascending, the request at `slot` and those that touch it, directly or
     /// through others, as far as the limit allows: first what follows, then what goes before.
-    pub fn gather(&self, pool: &Pool, slot: u32, limit: Limit, run: &mut Vec<u32>) {
+    pub fn gather(&self, pages: &Pages, slot: u32, limit: Limit, run: &mut Vec<u32>) {
         run.clear();
         run.push(slot);
-        let seed = pool.get(slot);
-        self.0.touch(hash(&seed, seed.local, ENDS));
+        let seed = pages.get(slot);
+        self.table.touch(hash(&seed, seed.local, ENDS));
         let mut left = limit.without(seed.length());
         let mut end = seed.local_extent().end();
-        while let Some(next) = self.fitting(pool, self.starting(pool, &seed, end), left) {
+        while let Some(next) = self.fitting(pages, self.starting(pages, &seed, end), left) {
             run.push(next);
-            left = left.without(pool.get(next).length());
-            end = pool.get(next).local_extent().end();
+            left = left.without(pages.get(next).length());
+            end = pages.get(next).local_extent().end();
         }
         let forward = run.len();
         let mut start = seed.local;
-        while let Some(previous) = self.fitting(pool, self.ending(pool, &seed, start), left) {
+        while let Some(previous) = self.fitting(pages, self.ending(pages, &seed, start), left) {
             run.push(previous);
-            left = left.without(pool.get(previous).length());
-            start = pool.get(previous).local;
+            left = left.without(pages.get(previous).length());
+            start = pages.get(previous).local;
         }
         if run.len() > forward {
             run[forward..].reverse();
@@ -69,21 +87,21 @@ impl Neighbours {
         }
     }
 
-    fn fitting(&self, pool: &Pool, slot: Option<u32>, left: Limit) -> Option<u32> {
+    fn fitting(&self, pages: &Pages, slot: Option<u32>, left: Limit) -> Option<u32> {
         slot.filter(|&slot| {
-            let length = pool.get(slot).length();
+            let length = pages.get(slot).length();
             length > 0 && left.takes(length)
         })
     }
 
     #[inline]
-    fn starting(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
-        self.0.find(hash(like, at, BEGINS), |slot| begins(&pool.get(slot), like, at))
+    fn starting(&self, pages: &Pages, like: &Request, at: u64) -> Option<u32> {
+        self.table.find(hash(like, at, BEGINS), |slot| begins(&pages.get(slot), like, at))
     }
 
     #[inline]
-    fn ending(&self, pool: &Pool, like: &Request, at: u64) -> Option<u32> {
-        self.0.find(hash(like, at, ENDS), |slot| stops(&pool.get(slot), like, at))
+    fn ending(&self, pages: &Pages, like: &Request, at: u64) -> Option<u32> {
+        self.table.find(hash(like, at, ENDS), |slot| stops(&pages.get(slot), like, at))
     }
 }
 

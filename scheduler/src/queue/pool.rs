@@ -1,8 +1,8 @@
 //! The requests a policy holds, each findable by its id, and lists of them in order of arrival.
 
+use super::packed::Packed;
 use super::{NIL, Slab, Table, spread};
-use crate::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
-use crate::time::Time;
+use crate::request::{Request, RequestId};
 
 /// Every request of one policy: the one place where they are stored.
 ///
@@ -11,6 +11,8 @@ use crate::time::Time;
 #[derive(Debug, Default)]
 pub struct Pool {
     nodes: Slab<Node>,
+    /// For each node those before and behind it in its list, apart as they change more often.
+    links: Slab<Links>,
     ids: Table,
     /// Arrivals for which the index is still kept up; with none left there is no index.
     kept: usize,
@@ -27,64 +29,34 @@ pub struct List {
     order: u64,
 }
 
+/// A request and nothing more in a line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Node {
     request: Packed,
     /// The place in the order of arrival, and in the lowest bits a mark.
     place: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Links {
     prev: u32,
     next: u32,
 }
 
-/// A request in 56 bytes: no length passes 4 GiB, and servers are fewer than 2^31.
-#[derive(Clone, Copy, Debug)]
-struct Packed {
-    id: RequestId,
-    file: FileId,
-    job: JobId,
-    offset: u64,
-    local: u64,
-    arrived: Time,
-    length: u32,
-    /// The server, and in the lowest bit whether it is a write.
-    server: u32,
-}
-
-impl Packed {
-    fn new(request: &Request) -> Packed {
-        let Request { id, file, job, server, operation, extent, local, arrived } = *request;
-        let length = u32::try_from(extent.length).expect("no kernel asks for 4 GiB at once");
-        let server = server.0 << 1 | u32::from(operation == Operation::Write);
-        Packed { id, file, job, offset: extent.offset, local, arrived, length, server }
-    }
-
-    #[inline]
-    const fn unpack(&self) -> Request {
-        Request {
-            id: self.id,
-            file: self.file,
-            job: self.job,
-            server: ServerId(self.server >> 1),
-            operation: if self.server & 1 == 1 { Operation::Write } else { Operation::Read },
-            extent: Extent::new(self.offset, self.length as u64),
-            local: self.local,
-            arrived: self.arrived,
-        }
-    }
-}
-
 impl Pool {
     /// An empty pool.
-    pub const fn new() -> Pool {
-        Pool { nodes: Slab::new(), ids: Table::new(), kept: 0, pushed: 0 }
+    pub fn new() -> Pool {
+        Pool::default()
     }
 
     /// Stores a request and gives it the next place in the order of arrival.
     pub fn insert(&mut self, request: Request) -> u32 {
         let (request, place) = (Packed::new(&request), self.pushed << MARK_BITS);
-        let node = Node { request, place, prev: NIL, next: NIL };
         self.pushed += 1;
-        let slot = self.nodes.insert(node);
+        let slot = self.nodes.insert(Node { request, place });
+        let same = self.links.insert(Links { prev: NIL, next: NIL });
+        assert_eq!(slot, same, "both give out and take back the same slots in the same order");
         if self.kept > 0 {
             self.keep_up(request.id, slot);
         }
@@ -94,6 +66,7 @@ impl Pool {
     /// Takes a request out; it must have left every list and index before.
     pub fn remove(&mut self, slot: u32) -> Request {
         let request = self.nodes.remove(slot).request.unpack();
+        self.links.remove(slot);
         if self.kept > 0 {
             self.ids.remove(spread(request.id.0), |found| found == slot);
         }
@@ -104,13 +77,13 @@ impl Pool {
     #[inline]
     pub fn append(&mut self, list: &mut List, slot: u32) {
         let tail = list.tail;
-        let node = self.nodes.get_mut(slot);
-        (node.prev, node.next) = (tail, NIL);
+        *self.links.get_mut(slot) = Links { prev: tail, next: NIL };
+        let node = self.nodes.get(slot);
         let (order, length) = (node.order(), u64::from(node.request.length));
         if tail == NIL {
             (list.head, list.order) = (slot, order);
         } else {
-            self.nodes.get_mut(tail).next = slot;
+            self.links.get_mut(tail).next = slot;
         }
         list.tail = slot;
         list.len += 1;
@@ -120,20 +93,23 @@ impl Pool {
     /// Takes a request out of the list it is in.
     #[inline]
     pub fn unlink(&mut self, list: &mut List, slot: u32) {
-        let Node { prev, next, request, .. } = *self.nodes.get(slot);
+        let Links { prev, next } = *self.links.get(slot);
+        let length = self.nodes.get(slot).request.length;
         if prev == NIL {
             list.head = next;
         } else {
-            self.nodes.get_mut(prev).next = next;
+            self.links.get_mut(prev).next = next;
         }
         if next == NIL {
             list.tail = prev;
         } else {
-            self.nodes.get_mut(next).prev = prev;
+            self.links.get_mut(next).prev = prev;
         }
         list.len -= 1;
-        list.bytes = list.bytes.wrapping_sub(request.length.into());
-        list.order = if list.head == NIL { u64::MAX } else { self.nodes.get(list.head).order() };
+        list.bytes = list.bytes.wrapping_sub(length.into());
+        if prev == NIL {
+            list.order = if next == NIL { u64::MAX } else { self.nodes.get(next).order() };
+        }
     }
 
     /// Empties the pool: all requests in order of arrival, whatever lists they are in.
@@ -141,7 +117,7 @@ impl Pool {
         let slots = self.nodes.slots();
         let mut all: Vec<Node> = slots.iter().map(|&slot| *self.nodes.get(slot)).collect();
         all.sort_unstable_by_key(|node| node.place);
-        (self.nodes, self.ids, self.kept) = (Slab::new(), Table::new(), 0);
+        *self = Pool { pushed: self.pushed, ..Pool::default() };
         all.into_iter().map(|node| node.request.unpack()).collect()
     }
 
@@ -170,6 +146,13 @@ impl Pool {
     #[inline]
     pub fn get(&self, slot: u32) -> Request {
         self.nodes.get(slot).request.unpack()
+    }
+
+    /// Begins to load a request that will be needed soon, and what is linked with it.
+    #[inline]
+    pub fn touch(&self, slot: u32) {
+        std::hint::black_box(self.nodes.get(slot).place);
+        std::hint::black_box(self.links.get(slot).prev);
     }
 
     /// Where a request begins in its server's object.

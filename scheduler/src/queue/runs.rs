@@ -1,6 +1,6 @@
-//! A timeline that knows its neighbours: it gives out a request together with those it touches.
+//! Lines that know their neighbours: they give out a request together with those it touches.
 
-use super::{Neighbours, Timeline};
+use super::{Front, Lines, Neighbours};
 use crate::batch::Batch;
 use crate::policy::Setup;
 use crate::request::{Request, RequestId};
@@ -9,7 +9,8 @@ use crate::room::Limit;
 /// Requests in order of arrival from which contiguous runs are taken, all in constant time.
 #[derive(Debug)]
 pub struct Runs {
-    timeline: Timeline,
+    lines: Lines,
+    fronts: Vec<Front>,
     neighbours: Neighbours,
     run: Vec<u32>,
 }
@@ -17,25 +18,35 @@ pub struct Runs {
 impl Runs {
     /// Nothing queued for the servers of this setup.
     pub fn new(setup: &Setup) -> Runs {
-        Runs { timeline: Timeline::new(setup), neighbours: Neighbours::new(), run: Vec::new() }
+        Runs {
+            lines: Lines::new(setup),
+            fronts: vec![Front::new(); setup.servers as usize],
+            neighbours: Neighbours::new(setup, 0),
+            run: Vec::new(),
+        }
     }
 
     /// Adds a request as the youngest.
-    pub fn push(&mut self, request: Request) {
-        let slot = self.timeline.push(request);
-        self.neighbours.add(self.timeline.pool(), slot);
+    pub fn push(&mut self, request: &Request) {
+        let slot = self.lines.push(request);
+        let line = self.lines.queue(request.server).line();
+        let front = &mut self.fronts[request.server.index()];
+        front.join(&mut self.neighbours, self.lines.pages(), line, slot);
     }
 
     /// Takes a request out alone.
     pub fn remove(&mut self, slot: u32) -> Request {
-        self.neighbours.remove(self.timeline.pool(), slot);
-        self.timeline.remove(slot)
+        let server = self.lines.get(slot).server;
+        let line = self.lines.queue(server).line();
+        let front = &mut self.fronts[server.index()];
+        front.leave(&mut self.neighbours, self.lines.pages(), line, slot);
+        self.lines.remove(slot)
     }
 
     /// Takes a request out together with its neighbours on both sides, as the limit allows.
     pub fn take(&mut self, slot: u32, limit: Limit) -> Batch {
         let mut run = std::mem::take(&mut self.run);
-        self.neighbours.gather(self.timeline.pool(), slot, limit, &mut run);
+        self.neighbours.gather(self.lines.pages(), slot, limit, &mut run);
         let batch = Batch::gathered(&run, |slot| self.remove(slot));
         self.run = run;
         batch
@@ -43,18 +54,19 @@ impl Runs {
 
     /// The slot of the request with this id.
     pub fn find(&mut self, id: RequestId) -> Option<u32> {
-        self.timeline.find(id)
+        self.lines.find(id)
     }
 
     /// Takes all requests out, in order of arrival.
     pub fn drain(&mut self) -> Vec<Request> {
         self.neighbours.clear();
-        self.timeline.drain()
+        self.fronts.fill(Front::new());
+        self.lines.drain()
     }
 
     /// The requests in order of arrival.
     #[inline]
-    pub const fn timeline(&self) -> &Timeline {
-        &self.timeline
+    pub const fn lines(&self) -> &Lines {
+        &self.lines
     }
 }

@@ -1,9 +1,8 @@
-//! Requests in order of arrival, a list for each server: a busy one holds back its own alone.
+//! Requests listed in order of arrival, by server, that leave in any other order.
 
 use super::{List, Pool};
 use crate::policy::Setup;
 use crate::request::{Request, RequestId, ServerId};
-use crate::room::Room;
 
 /// A pool whose requests are listed by server, oldest first.
 #[derive(Debug)]
@@ -39,33 +38,10 @@ impl Timeline {
         all
     }
 
-    /// The oldest request of any server that may go now.
-    pub fn oldest(&self, room: &Room) -> Option<u32> {
-        if room.is_full() {
-            return None;
-        }
-        let mut best = (u64::MAX, None);
-        for list in &self.servers {
-            if list.order() < best.0 {
-                let head = list.head().filter(|&slot| room.admits(&self.pool.get(slot)));
-                if head.is_some() {
-                    best = (list.order(), head);
-                }
-            }
-        }
-        best.1
-    }
-
     /// The requests of one server.
     #[inline]
     pub fn list(&self, server: ServerId) -> &List {
         &self.servers[server.index()]
-    }
-
-    /// The servers that have requests here.
-    pub fn busy(&self) -> impl Iterator<Item = ServerId> {
-        let all = (0..).zip(&self.servers);
-        all.filter(|(_, list)| !list.is_empty()).map(|(server, _)| ServerId(server))
     }
 
     /// All requests, by slot.

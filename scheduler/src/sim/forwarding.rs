@@ -75,7 +75,7 @@ impl Forwarding {
 
     /// The scheduler of one agent.
     pub(super) fn scheduler(&self, agent: u32, servers: u32) -> Result<Scheduler, ScenarioError> {
-        let setup = Setup { servers, batch: self.batch, agent, agents: self.agents };
+        let setup = Setup { batch: self.batch, agent, agents: self.agents, ..Setup::new(servers) };
         let config = Config { setup, each: self.each, total: self.total };
         config.check().map_err(ScenarioError::Setup)?;
         Ok(Scheduler::new(&config, self.policy.make(&setup)))

@@ -2,18 +2,40 @@
 
 use std::collections::BTreeSet;
 
+use crate::queue::Sorted;
 use crate::time::Time;
 
-/// Where a lane waits.
+/// Where a lane waits, in eight bytes as there may be very many: nowhere as it is empty or has its
+/// turn, or held back, or until its head qualifies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) struct Place([u32; 2]);
+
+impl Place {
     /// It is empty, or has its turn.
-    #[default]
-    Nowhere,
+    pub(super) const NOWHERE: Place = Place([0, 0]);
+    /// It is held back; its past says until when.
+    pub(super) const HELD: Place = Place([0, 1]);
+
     /// Its head qualifies in pass `due`, and arrived as number `order`.
-    Waiting { due: u64, order: u64 },
-    /// It is held back until then.
-    Held(Time),
+    pub(super) const fn waiting(due: u64, order: u64) -> Place {
+        let low = (order << ORDER_AT) as u32 | (due % DUES) as u32 | WAITS;
+        Place([(order >> (32 - ORDER_AT)) as u32, low])
+    }
+
+    const fn is_waiting(self) -> bool {
+        self.0[1] & WAITS != 0
+    }
+
+    const fn order(self) -> u64 {
+        (self.0[0] as u64) << (32 - ORDER_AT) | (self.0[1] >> ORDER_AT) as u64
+    }
+
+    /// The pass in which the head qualifies: the one next to `pass` of which the last bits are known.
+    /// Those that wait for it are never further away than a request needs passes.
+    const fn due(self, pass: u64) -> u64 {
+        let from = pass.saturating_sub(DUES / 2);
+        from + (self.0[1] as u64 % DUES + DUES - from % DUES) % DUES
+    }
 }
 
 /// The turns at one server.
@@ -24,8 +46,10 @@ pub(super) struct Turns {
     pass: u64,
     /// How many requests had arrived when each of the last passes began.
     begun: [u64; KEPT],
-    gaining: BTreeSet<(u64, u64, u32)>,
-    ready: BTreeSet<(u64, u64, u32)>,
+    /// By pass in which the head qualifies, order and lane.
+    gaining: Sorted,
+    /// By order of the head and lane.
+    ready: Sorted,
     held: BTreeSet<(Time, u32)>,
 }
 
@@ -55,43 +79,38 @@ impl Turns {
     /// The lane with the oldest head among those that qualify. If none does, passes in which
     /// nothing could happen are left out; `arrived` requests came before the last of them.
     pub(super) fn oldest(&mut self, arrived: u64) -> Option<u32> {
-        if self.ready.is_empty() {
-            let &(due, _, _) = self.gaining.first()?;
+        if self.ready.first().is_none() {
+            let (due, _, _) = apart(self.gaining.first()?);
             while self.pass < due {
                 self.pass(arrived);
             }
         }
-        while let Some(&(due, order, lane)) = self.gaining.first() {
+        while let Some(first) = self.gaining.first() {
+            let (due, order, lane) = apart(first);
             if due > self.pass {
                 break;
             }
-            self.gaining.pop_first();
-            self.ready.insert((order, due, lane));
+            self.gaining.remove(first);
+            self.ready.insert(one(order, 0, lane));
         }
-        self.ready.first().map(|&(_, _, lane)| lane)
+        self.ready.first().map(|first| apart(first).2)
     }
 
-    /// Moves a lane from one place to another.
-    pub(super) fn put(&mut self, lane: u32, from: Place, to: Place) {
-        match from {
-            Place::Nowhere => {}
-            Place::Waiting { due, order } => {
-                let gone = self.ready.remove(&(order, due, lane))
-                    || self.gaining.remove(&(due, order, lane));
-                assert!(gone, "a lane that waits is listed");
-            }
-            Place::Held(until) => {
-                assert!(self.held.remove(&(until, lane)), "held lanes are listed")
-            }
+    /// Moves a lane from one place to another. If one of them is that of a lane held back, `until`
+    /// says until when.
+    pub(super) fn put(&mut self, lane: u32, from: Place, to: Place, until: Time) {
+        if from.is_waiting() {
+            let (due, order) = (from.due(self.pass), from.order());
+            let gone = self.ready.remove(one(order, 0, lane))
+                || self.gaining.remove(one(due, order, lane));
+            assert!(gone, "a lane that waits is listed");
+        } else if from == Place::HELD {
+            assert!(self.held.remove(&(until, lane)), "held lanes are listed");
         }
-        match to {
-            Place::Nowhere => {}
-            Place::Waiting { due, order } => {
-                self.gaining.insert((due, order, lane));
-            }
-            Place::Held(until) => {
-                self.held.insert((until, lane));
-            }
+        if to.is_waiting() {
+            self.gaining.insert(one(to.due(self.pass), to.order(), lane));
+        } else if to == Place::HELD {
+            self.held.insert((until, lane));
         }
     }
 
@@ -117,12 +136,29 @@ impl Default for Turns {
             turn: None,
             pass: 0,
             begun: [0; KEPT],
-            gaining: BTreeSet::new(),
-            ready: BTreeSet::new(),
+            gaining: Sorted::new(),
+            ready: Sorted::new(),
             held: BTreeSet::new(),
         }
     }
 }
 
+/// Two counts and a lane as one number that sorts by them: 48 bits are enough for eight years of a
+/// million a second.
+const fn one(first: u64, second: u64, lane: u32) -> u128 {
+    (first as u128) << 80 | (second as u128) << 32 | lane as u128
+}
+
+/// What was made one.
+const fn apart(key: u128) -> (u64, u64, u32) {
+    ((key >> 80) as u64, (key >> 32) as u64 & ((1 << 48) - 1), key as u32)
+}
+
 /// Passes remembered: more than any request needs.
 const KEPT: usize = 128;
+
+/// The lower half of a place: the last bits of the order, a bit that says that it waits, and the last
+/// bits of the pass.
+const ORDER_AT: u32 = 16;
+const WAITS: u32 = 1 << 15;
+const DUES: u64 = 1 << 12;
