@@ -167,7 +167,12 @@ fn is_ours(mountpoint: &Path) -> bool {
 
 fn layouts(arguments: &MountArguments) -> Result<LayoutSettings, Failure> {
     let mut layouts = LayoutSettings { queues: arguments.queues, ..LayoutSettings::default() };
-    layouts.ceph_command.clone_from(&arguments.ceph_command);
+    // A name is looked for where programs are; a path is one from here, not from where it serves.
+    let here = |path: &PathBuf| match path.components().count() {
+        1 => Some(path.clone()),
+        _ => std::path::absolute(path).ok(),
+    };
+    layouts.ceph_command = arguments.ceph_command.as_ref().and_then(here);
     layouts.advice.pvfs = arguments.pvfs_config.as_deref().map(layout::pvfs_ranges).transpose()?;
     Ok(layouts)
 }
