@@ -23,6 +23,23 @@ fn writes_are_at_the_backing_when_they_return() {
 }
 
 #[test]
+fn a_file_made_for_writing_only_can_be_written_late() {
+    let Some(mount) = Mount::start(&["--cache=exclusive"]) else { return };
+    let path = mount.path().join("file");
+    let file = File::options().write(true).create_new(true).open(&path).unwrap();
+    file.write_all_at(&[b'a'; 10_000], 0).unwrap();
+    file.sync_all().unwrap();
+    // The kernel has to read the page back before it can change a part of it.
+    let drop = nix::fcntl::PosixFadviseAdvice::POSIX_FADV_DONTNEED;
+    nix::fcntl::posix_fadvise(&file, 0, 0, drop).unwrap();
+    file.write_all_at(b"b", 5_000).unwrap();
+    file.sync_all().unwrap();
+    let mut expected = vec![b'a'; 10_000];
+    expected[5_000] = b'b';
+    assert!(fs::read(mount.backing().join("file")).unwrap() == expected);
+}
+
+#[test]
 fn appends_from_many_processes_are_neither_lost_nor_torn() {
     const WRITERS: usize = 8;
     const LINES: usize = 200;
