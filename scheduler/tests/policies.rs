@@ -73,6 +73,23 @@ fn to_agg_takes_neighbours_on_both_sides_within_bounds() {
 }
 
 #[test]
+fn merging_looks_no_further_ahead_than_it_is_told() {
+    let setup = Setup { look_ahead: 2, ..Setup::new(1) };
+    let mut policy = ToAgg::new(&setup);
+    push(
+        &mut policy,
+        &[read(1, 1, 0, 4), read(2, 1, 100, 4), read(3, 1, 4, 4), read(4, 1, 104, 4)],
+    );
+    assert_eq!(issued(&mut policy, micros(0)), [vec![1], vec![2], vec![3], vec![4]]);
+    push(
+        &mut policy,
+        &[read(5, 1, 0, 4), read(6, 1, 100, 4), read(7, 1, 104, 4), read(8, 1, 4, 4)],
+    );
+    assert_eq!(issued(&mut policy, micros(0)), [vec![5], vec![6, 7], vec![8]]);
+    assert!(Setup { look_ahead: 0, ..setup }.check().is_err());
+}
+
+#[test]
 fn hbrr_gives_each_object_its_quantum_of_merged_ranges() {
     let mut policy = Hbrr::new(&Setup::new(1), HbrrSettings { quantum: 2 });
     let apart = |id: u64, file: u64| read(id, file, id * 100, 4);

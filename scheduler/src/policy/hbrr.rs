@@ -182,6 +182,6 @@ impl Policy for Hbrr {
     }
 }
 
-/// Objects with up to so many requests are looked through for neighbours when they have their turn,
-/// not before: then they are in the cache, and there may be very many of them.
-const SHORT: usize = 64;
+/// Where there are many objects, those with up to so many requests are looked through for neighbours
+/// when they have their turn, not before: then they are in the cache.
+const SHORT: usize = 32;

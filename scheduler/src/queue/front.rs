@@ -6,7 +6,8 @@ use super::{Line, NIL, Neighbours, Pages};
 ///
 /// A line may be long, and most of it cold memory; what is far back will not leave soon. So the
 /// neighbours know the next so many of a line only, and the others as these leave. Likewise where
-/// there are many short lines: those are entered when their turn begins, and forgotten when it ends.
+/// there are many short lines: then those are entered when their turn begins, and forgotten when it
+/// ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Front {
     /// The first request that is not entered, if there is one.
@@ -26,7 +27,7 @@ impl Front {
         if self.unseen == NIL {
             self.unseen = slot;
         }
-        if self.seen > 0 || line.len() > sight.short() {
+        if self.seen > 0 || !sight.spares(line.len()) {
             self.extend(sight, pages, line);
         }
     }
@@ -41,7 +42,7 @@ impl Front {
 
     /// Forgets a line whose turn ends, if it is short.
     pub fn hide(&mut self, sight: &mut Neighbours, pages: &Pages, line: &Line) {
-        if self.seen == 0 || line.len() > sight.short() {
+        if self.seen == 0 || !sight.spares(line.len()) {
             return;
         }
         let mut next = line.head();

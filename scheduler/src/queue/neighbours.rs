@@ -19,15 +19,16 @@ pub struct Neighbours {
 
 impl Neighbours {
     /// Knows no request yet, and will know as many of each line as the setup says; lines of up to
-    /// `short` requests only while they have their turn.
+    /// `short` requests only while they have their turn, if there are many.
     pub const fn new(setup: &Setup, short: usize) -> Neighbours {
         Neighbours { table: Table::new(), look_ahead: setup.look_ahead, short }
     }
 
-    /// The longest line that is not entered before its turn.
+    /// Whether a line of so many requests is not entered before its turn: a single request has nobody
+    /// beside it, and many short lines would fill the cache.
     #[inline]
-    pub const fn short(&self) -> usize {
-        self.short
+    pub(super) const fn spares(&self, len: usize) -> bool {
+        len <= self.short && (len <= 1 || self.table.len() > CROWDED)
     }
 
     /// How many requests of each line are to be entered, from its front on.
@@ -134,3 +135,6 @@ fn hash(request: &Request, at: u64, which: u32) -> u32 {
 
 const BEGINS: u32 = 0;
 const ENDS: u32 = 1;
+/// Entries, two for each request, from which on short lines have to wait for their turn: what stays
+/// in a small cache.
+const CROWDED: usize = 8_192;
