@@ -1,5 +1,6 @@
 //! Threads that serve: there is always one that listens; another joins when all are busy, so that
-//! a slow request holds up no other, and leaves when too many wait.
+//! a slow request holds up no other. Whoever has joined stays: to start a thread and to make its
+//! buffers costs as much as many requests, and one that waits costs nothing but its memory.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,10 +77,7 @@ impl<D: Duty> Crew<D> {
 
     fn work(self: &Arc<Crew<D>>, mut tools: D::Tools) {
         loop {
-            if self.idle.fetch_add(1, Ordering::Relaxed) >= IDLE_MOST {
-                self.idle.fetch_sub(1, Ordering::Relaxed);
-                return;
-            }
+            self.idle.fetch_add(1, Ordering::Relaxed);
             let begun = std::cell::Cell::new(false);
             let goes_on = self.duty.serve(&mut tools, &|tools| {
                 begun.set(true);
@@ -111,6 +109,3 @@ impl<D: Duty> Crew<D> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// More threads than these need not wait for work at a time.
-const IDLE_MOST: usize = 8;
