@@ -131,6 +131,9 @@ struct MountArguments {
     #[arg(long, value_name = "COUNT", default_value_t = 32,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
+    /// Read requests from the device even where the kernel offers them over io_uring
+    #[arg(long)]
+    no_rings: bool,
     /// Options as mount(8) has them: ro, allow_other, cache=..., policy=..., noexec, ...
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,

@@ -27,7 +27,7 @@ use dashmap::DashMap;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use iofwd_mount::crew::{Crew, Duty};
+use iofwd_mount::crew::{Crew, Duty, Lookout, Strength};
 
 use crate::wire::frame::Prefix;
 
@@ -121,7 +121,9 @@ impl Hub {
             held: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         });
-        Crew::start(Reading { hub: Arc::clone(&hub) }, threads, ())?;
+        let few = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let strength = Strength { few, most: threads };
+        Crew::start(Reading { hub: Arc::clone(&hub) }, strength, &Lookout::start()?)?;
         Ok(hub)
     }
 
@@ -210,11 +212,11 @@ impl Duty for Reading {
         "iofwd-link"
     }
 
-    fn equip(&self, (): &()) -> io::Result<()> {
+    fn equip(&self) -> io::Result<()> {
         Ok(())
     }
 
-    fn serve(&self, (): &mut (), begin: &dyn Fn(&())) -> bool {
+    fn serve(&self, (): &mut (), begin: &dyn Fn()) -> bool {
         let mut events = [EpollEvent::empty()];
         match self.hub.epoll.wait(&mut events, EpollTimeout::NONE) {
             Ok(1) => {}
@@ -227,7 +229,7 @@ impl Duty for Reading {
         if events[0].data() == STOP || self.hub.stopping.load(Ordering::SeqCst) {
             return false;
         }
-        begin(&());
+        begin();
         let (id, is_writing) = (events[0].data() / 2, events[0].data() % 2 == 1);
         let link = self.hub.links.get(&id).map(|link| Arc::clone(&link));
         match link {

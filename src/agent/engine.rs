@@ -117,14 +117,11 @@ impl Engine {
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
-        transfer::with_buffer(stretch.extent.length as usize, |buffer| {
+        reply.fill(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.file.read(into, stretch.extent.offset);
             self.core.complete(&[(id, outcome(&result))]);
-            match result {
-                Ok(count) => reply.data(&buffer[..count]),
-                Err(errno) => reply.error(errno),
-            }
+            result
         });
     }
 

@@ -193,6 +193,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             allow_other: arguments.allow_other,
             read_only: arguments.read_only,
             threads: arguments.threads as usize,
+            rings: !arguments.no_rings,
             ..Options::new(mountpoint, shown)
         },
         settings: EngineSettings {
@@ -279,6 +280,7 @@ impl Plan {
             ("stripe", size) => self.settings.stripe = quantity::bytes(size)?,
             ("servers", count) => self.settings.servers = number(option, count)?,
             ("depth", count) => self.settings.depth = number(option, count)?,
+            ("norings", "") => options.rings = false,
             ("threads", count) => options.threads = number(option, count)?,
             ("key_file", path) => self.source.set_key(Path::new(path))?,
             // For mount(8) and its table, not for file systems.

@@ -1,6 +1,5 @@
 //! Does a batch: neighbours in the file in one call, each member's bytes to whom they belong.
 
-use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
 
 use iofwd_mount::Errno;
@@ -10,19 +9,6 @@ use iofwd_scheduler::scheduler::Outcome;
 use super::Core;
 use super::call::{Done, Piece};
 use super::workers::Task;
-
-/// A buffer of this thread, for bytes that are answered before it is used again.
-pub(super) fn with_buffer<T>(size: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    thread_local! {
-        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    BUFFER.with_borrow_mut(|buffer| {
-        if buffer.len() < size {
-            buffer.resize(size.next_power_of_two(), 0);
-        }
-        use_it(&mut buffer[..size])
-    })
-}
 
 /// Do everything in a batch, tell the scheduler, answer.
 pub(super) fn run(core: &Core, task: Task) {
