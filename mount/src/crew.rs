@@ -14,8 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-pub use lookout::Lookout;
-use lookout::{Watched, is_held_up};
+use lookout::is_held_up;
+pub use lookout::{Lookout, Watched};
 use nix::unistd::{Pid, gettid};
 
 /// What the threads of a crew do.

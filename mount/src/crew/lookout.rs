@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 
 /// What a look-out looks at.
-pub(super) trait Watched: Send + Sync {
+pub trait Watched: Send + Sync {
     /// How is it going, after so long?
     fn look(self: Arc<Self>, since: Duration);
 }
@@ -63,7 +63,7 @@ impl Lookout {
     }
 
     /// Everybody is busy: look whether they stay so.
-    pub(super) fn alert(&self) {
+    pub fn alert(&self) {
         if self.mood.load(Ordering::Relaxed) == ALERT {
             return;
         }
@@ -74,7 +74,8 @@ impl Lookout {
         }
     }
 
-    pub(super) fn watch(&self, crew: &Arc<dyn Watched>) {
+    /// Look after this one too, as long as it is there.
+    pub fn watch(&self, crew: &Arc<dyn Watched>) {
         let mut crews = self.crews.lock().unwrap_or_else(PoisonError::into_inner);
         crews.retain(|crew| crew.strong_count() > 0);
         crews.push(Arc::downgrade(crew));
