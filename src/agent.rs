@@ -11,8 +11,10 @@ mod deeds;
 pub mod engine;
 mod export;
 mod files;
-mod latch;
-mod layouts;
+mod forwarder;
+mod keeper;
+pub(crate) mod latch;
+pub(crate) mod layouts;
 pub mod listener;
 mod locks;
 mod nodes;
@@ -27,9 +29,13 @@ use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
 
+pub use self::callers::Guest;
+pub use self::forwarder::Forwarder;
+
 use self::callers::Callers;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
+use self::keeper::Keeper;
 use self::layouts::Layouts;
 use self::locks::Locks;
 use self::nodes::Nodes;
@@ -45,6 +51,8 @@ pub struct Agent {
     engine: Engine,
     layouts: Layouts,
     callers: Callers,
+    /// What a data server keeps beside the names.
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Agent {
@@ -61,17 +69,8 @@ impl Agent {
             engine: Engine::start(settings)?,
             layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
+            keeper: None,
         })
-    }
-
-    /// How many callers wait for a lock.
-    fn waiting_for_locks(&self) -> usize {
-        self.locks.len_waiting()
-    }
-
-    /// A client is gone: nothing of what it locked is, and it waits for nothing.
-    fn release_locks(&self, client: u64) {
-        self.locks.release_client(client);
     }
 
     /// From now on this thread acts as the caller.

@@ -19,6 +19,7 @@ mod places;
 mod scalar;
 mod scheduler;
 mod section;
+mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
 pub use scheduler::SchedulerSettings;
+pub use servers::ServerSettings;
 
 /// What an agent is to do.
 #[derive(Clone, Debug)]
