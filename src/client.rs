@@ -10,6 +10,7 @@ mod connection;
 mod pending;
 mod reach;
 mod source;
+mod spread;
 mod store;
 mod watch;
 
@@ -34,6 +35,7 @@ use pending::{Answered, Ask};
 
 pub use connect::{ConnectError, How, control};
 pub use source::{Address, Source};
+pub use spread::Spread;
 
 /// A client of an agent.
 #[derive(Debug)]
