@@ -7,6 +7,7 @@
 mod callers;
 mod change;
 mod control;
+mod data_path;
 mod deeds;
 pub mod engine;
 mod export;
@@ -28,6 +29,7 @@ use iofwd_mount::{Caller, Errno};
 use crate::backend::posix::{Identity, Tree};
 
 use self::callers::Callers;
+use self::data_path::Ways;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
 use self::layouts::Layouts;
@@ -44,6 +46,7 @@ pub struct Agent {
     locks: Arc<Locks>,
     engine: Engine,
     layouts: Layouts,
+    ways: Ways,
     callers: Callers,
 }
 
@@ -52,14 +55,18 @@ impl Agent {
     pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
         let nodes = Nodes::new(Arc::clone(tree.root()));
+        let layouts = Layouts::new(settings, path)?;
+        let engine = Engine::start(settings)?;
+        engine.grow(layouts.count());
         Ok(Agent {
             tree,
             nodes,
             files: Files::files(),
             directories: Directories::directories(),
             locks: Arc::new(Locks::default()),
-            engine: Engine::start(settings)?,
-            layouts: Layouts::new(settings, path)?,
+            engine,
+            layouts,
+            ways: Ways::new(settings.data),
             callers: Callers::new(settings.job_variables.clone()),
         })
     }

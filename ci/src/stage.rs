@@ -131,6 +131,7 @@ const STAGES: &[Stage] = &[
     judge("fio", "what was written is read, 32 KiB and 1 MiB, direct and buffered", judge::fio),
     judge("memory", "64 writers, and memory stays bounded", judge::memory),
     judge("fsx", "100,000 random operations on a file, in each cache mode", judge::fsx),
+    judge("direct-fsx", "random operations on a disk, around its cache", judge::direct_fsx),
     judge("stress-ng", "the file system stressors, verifying", judge::stress_ng),
     judge("remote-pjdfstest", "POSIX, with client and agent apart", judge::remote_pjdfstest),
     judge("remote-fio", "fio verifies, with client and agent apart", judge::remote_fio),

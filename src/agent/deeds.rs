@@ -61,6 +61,7 @@ impl Agent {
         let attr = node.name(file.attr(&node.inode)?);
         let open = OpenFile::new(node, file);
         self.find_layout(&open, &attr);
+        self.choose_way(&open);
         Ok(Opened { handle: self.files.insert(open), attr })
     }
 
@@ -69,6 +70,7 @@ impl Agent {
         let entry = node.entry(made.attr);
         let open = OpenFile::new(node, made.file);
         self.find_layout(&open, &entry.attr);
+        self.choose_way(&open);
         Created { entry, handle: self.files.insert(open) }
     }
 

@@ -7,6 +7,7 @@
 mod call;
 mod clock;
 mod cost;
+mod devices;
 mod growth;
 mod recorded;
 mod report;
@@ -39,6 +40,7 @@ use super::files::OpenFile;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
+use devices::Devices;
 use recorded::Recorded;
 use workers::{Task, Workers};
 
@@ -62,6 +64,8 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// What the servers are as slow as.
+    devices: Devices,
     /// For the bytes of writes that wait.
     budget: Arc<Budget>,
 }
@@ -117,6 +121,7 @@ impl Engine {
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
+        self.wait_for_device(asked, stretch);
         transfer::with_buffer(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.file.read(into, stretch.extent.offset);
@@ -184,12 +189,20 @@ impl Engine {
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
+        self.wait_for_device(asked, stretch);
         if let Some(identity) = &identity {
             identity.assume();
         }
         let result = asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append);
         self.core.complete(&[(id, outcome(&result))]);
         answer.send(result.map(call::Done::Written));
+    }
+
+    /// What is done on this thread takes as long as its device does.
+    fn wait_for_device(&self, asked: &Asked<'_>, stretch: &Stretch) {
+        let server = stretch.server.unwrap_or(ServerId(0));
+        let local = Extent::new(stretch.local, stretch.extent.length);
+        self.core.devices.serve_one(server, asked.file(), local, asked.operation);
     }
 
     /// One request for each stretch; the call is answered when the last is done.
@@ -270,10 +283,14 @@ impl Asked<'_> {
         ServerId(0)
     }
 
+    fn file(&self) -> FileId {
+        FileId(self.open.node.id.0)
+    }
+
     fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
         Request {
             id,
-            file: FileId(self.open.node.id.0),
+            file: self.file(),
             job: self.asker.job,
             server: stretch.server.unwrap_or_else(|| self.unmapped()),
             operation: self.operation,

@@ -29,7 +29,12 @@ impl Export {
         settings: &settings::Export,
         engine: &EngineSettings,
     ) -> Result<Export, String> {
-        let agent = Agent::new(&settings.path, engine).map_err(|errno| {
+        let engine = EngineSettings {
+            data: settings.data,
+            device: settings.device.clone(),
+            ..engine.clone()
+        };
+        let agent = Agent::new(&settings.path, &engine).map_err(|errno| {
             format!("cannot export {} as {}: {errno}", settings.path.display(), settings.name)
         })?;
         Ok(Export { settings: settings.clone(), agent: Arc::new(agent) })

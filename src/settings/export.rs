@@ -2,7 +2,11 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use crate::device;
+
+use super::data::DataPath;
 use super::listen::Transport;
 use super::network::Network;
 use super::section::{Reader, Section};
@@ -14,6 +18,10 @@ pub struct Export {
     pub name: String,
     /// The directory.
     pub path: PathBuf,
+    /// How data go to the directory.
+    pub data: DataPath,
+    /// Have every request take as long as on this device.
+    pub device: Option<device::Spec>,
     /// Refuse every change.
     pub read_only: bool,
     /// Whose requests are done as the anonymous user, if the file says so; see
@@ -61,6 +69,8 @@ impl Export {
         let export = Export {
             name: section.text("name").unwrap_or_default(),
             path: section.path("path").unwrap_or_default(),
+            data: parsed(section, "data").unwrap_or_default(),
+            device: parsed(section, "device"),
             read_only: section.flag("read_only", false),
             squash: squash(section),
             anonymous_uid: section.number("anonymous_uid"),
@@ -109,6 +119,12 @@ fn check_name(section: &Section<'_>, name: &str) {
     }
 }
 
+/// A text that means something, if there is one.
+fn parsed<T: FromStr<Err = String>>(section: &Section<'_>, name: &str) -> Option<T> {
+    let text = section.text(name)?;
+    text.parse().map_err(|what| section.refuse(name, what)).ok()
+}
+
 fn squash(section: &Section<'_>) -> Option<Squash> {
     let text = section.text("squash")?;
     let squash = match text.as_str() {
@@ -147,6 +163,8 @@ mod tests {
         Export {
             name: "home".into(),
             path: "/srv/home".into(),
+            data: DataPath::Auto,
+            device: None,
             read_only: false,
             squash: None,
             anonymous_uid: 65_534,

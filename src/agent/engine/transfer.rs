@@ -26,6 +26,7 @@ pub(super) fn with_buffer<T>(size: usize, use_it: impl FnOnce(&mut [u8]) -> T) -
 
 /// Do everything in a batch, tell the scheduler, answer.
 pub(super) fn run(core: &Core, task: Task) {
+    core.devices.serve(task.members.iter().map(|(request, _)| request));
     let mut results = Vec::with_capacity(task.members.len());
     for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
         left.extent.touches(right.extent) && go_together(left_piece, right_piece)
