@@ -12,8 +12,10 @@ mod deeds;
 pub mod engine;
 mod export;
 mod files;
-mod latch;
-mod layouts;
+mod forwarder;
+mod keeper;
+pub(crate) mod latch;
+pub(crate) mod layouts;
 pub mod listener;
 mod locks;
 mod nodes;
@@ -28,10 +30,15 @@ use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
 
+pub use self::callers::Guest;
+pub use self::forwarder::Forwarder;
+pub use self::keeper::Desk;
+
 use self::callers::Callers;
 use self::data_path::Ways;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
+use self::keeper::Keeper;
 use self::layouts::Layouts;
 use self::locks::Locks;
 use self::nodes::Nodes;
@@ -48,6 +55,8 @@ pub struct Agent {
     layouts: Layouts,
     ways: Ways,
     callers: Callers,
+    /// What a data server keeps beside the names.
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Agent {
@@ -68,17 +77,8 @@ impl Agent {
             layouts,
             ways: Ways::new(settings.data),
             callers: Callers::new(settings.job_variables.clone()),
+            keeper: None,
         })
-    }
-
-    /// How many callers wait for a lock.
-    fn waiting_for_locks(&self) -> usize {
-        self.locks.len_waiting()
-    }
-
-    /// A client is gone: nothing of what it locked is, and it waits for nothing.
-    fn release_locks(&self, client: u64) {
-        self.locks.release_client(client);
     }
 
     /// From now on this thread acts as the caller.

@@ -11,6 +11,7 @@ mod layout;
 mod log;
 mod mount;
 mod replay;
+mod server;
 mod signals;
 mod sim;
 mod status;
@@ -49,6 +50,9 @@ enum Command {
     /// Serve directories to clients on other nodes
     #[command(after_help = agent::EXAMPLES)]
     Agent(agent::AgentArguments),
+    /// Keep names and stripes of files for agents: a data server
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::ServerArguments),
     /// Ask a running agent, or tell it to change something
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(ctl::CtlArguments),
@@ -234,6 +238,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Agent(arguments) => agent::run(&arguments),
+        Command::Server(arguments) => server::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),

@@ -46,6 +46,7 @@ pub mod quantity;
 pub mod report;
 pub mod settings;
 pub mod sim;
+pub mod striped;
 pub mod tls;
 pub mod trace;
 pub mod wire;

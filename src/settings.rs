@@ -21,6 +21,7 @@ mod places;
 mod scalar;
 mod scheduler;
 mod section;
+mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,7 @@ pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
 pub use place::AgentPlace;
 pub use scheduler::SchedulerSettings;
+pub use servers::ServerSettings;
 
 /// What an agent is to do.
 #[derive(Clone, Debug)]

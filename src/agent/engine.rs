@@ -12,6 +12,7 @@ mod growth;
 mod recorded;
 mod report;
 mod settings;
+mod target;
 mod timer;
 mod transfer;
 mod tuning;
@@ -27,15 +28,13 @@ use iofwd_mount::store::WriteAt;
 use iofwd_mount::{DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Piece as Stretch, Pieces};
 use iofwd_scheduler::policy::{Batch, Decision};
-use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
+use iofwd_scheduler::request::{Extent, JobId, Operation, Request, RequestId, ServerId};
 use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::Time;
 
 use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
-
-use super::files::OpenFile;
 
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
@@ -45,6 +44,7 @@ use recorded::Recorded;
 use workers::{Task, Workers};
 
 pub use settings::{EngineSettings, LayoutSettings};
+pub(crate) use target::Target;
 pub use tuning::Tuning;
 
 /// The engine of one agent.
@@ -89,16 +89,16 @@ impl std::fmt::Debug for Core {
 
 impl Engine {
     /// Read from an open file, and answer.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         asker: Asker,
-        open: Arc<OpenFile>,
+        open: Arc<dyn Target>,
         offset: u64,
         size: u32,
         reply: DataReply,
     ) {
         let extent = Extent::new(offset, u64::from(size));
-        let known = open.node.layout.current();
+        let known = open.layout();
         let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.data(&[]) };
         let asked = Asked { asker, open: &open, operation: Operation::Read };
@@ -124,7 +124,7 @@ impl Engine {
         self.wait_for_device(asked, stretch);
         transfer::with_buffer(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
-            let result = asked.open.file.read(into, stretch.extent.offset);
+            let result = asked.open.read(&[*stretch], into);
             self.core.complete(&[(id, outcome(&result))]);
             match result {
                 Ok(count) => reply.data(&buffer[..count]),
@@ -134,24 +134,24 @@ impl Engine {
     }
 
     /// Write to an open file, and answer. Under `identity` if there is one.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         asker: Asker,
         identity: Option<Identity>,
-        open: Arc<OpenFile>,
+        open: Arc<dyn Target>,
         at: &WriteAt,
         data: &[u8],
         reply: Reply<u32>,
     ) {
         let extent = Extent::new(at.offset, data.len() as u64);
         let asked = Asked { asker, open: &open, operation: Operation::Write };
-        let known = open.node.layout.current();
+        let known = open.layout();
         let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
         if several && !at.append {
             let payload = Payload::copy(data, self.core.budget.wait_for(data.len()));
-            let late = at.late.then(|| Arc::clone(&open.node));
+            let late = at.late.then(|| Arc::clone(&open));
             let answer = WholeAnswer::Write(reply, late);
             let whole = Whole::new(answer, known.layout.split(extent).count());
             let part = |stretch: &Stretch| {
@@ -174,7 +174,7 @@ impl Engine {
         data: &[u8],
         reply: Reply<u32>,
     ) {
-        let late = at.late.then(|| Arc::clone(&asked.open.node));
+        let late = at.late.then(|| Arc::clone(asked.open));
         let mut answer = Some(Answer::Write(reply, late));
         // Copied beforehand where it will probably have to wait, rather than under the lock.
         let budget = &self.core.budget;
@@ -193,7 +193,7 @@ impl Engine {
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append);
+        let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
         self.core.complete(&[(id, outcome(&result))]);
         answer.send(result.map(call::Done::Written));
     }
@@ -202,7 +202,7 @@ impl Engine {
     fn wait_for_device(&self, asked: &Asked<'_>, stretch: &Stretch) {
         let server = stretch.server.unwrap_or(ServerId(0));
         let local = Extent::new(stretch.local, stretch.extent.length);
-        self.core.devices.serve_one(server, asked.file(), local, asked.operation);
+        self.core.devices.serve_one(server, asked.open.file(), local, asked.operation);
     }
 
     /// One request for each stretch; the call is answered when the last is done.
@@ -229,7 +229,7 @@ impl Engine {
     }
 
     /// A signal reached the caller: if its request still waits for its turn, it waits no longer.
-    pub(super) fn interrupt(&self, key: RequestKey) {
+    pub(crate) fn interrupt(&self, key: RequestKey) {
         if let Some(piece) = self.core.withdraw(key) {
             piece.answer.send(Err(Errno::EINTR));
         }
@@ -261,17 +261,17 @@ impl Drop for Engine {
 
 /// On whose behalf a read or write is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker {
+pub(crate) struct Asker {
     /// Names the call, should it be interrupted.
-    pub(super) key: RequestKey,
+    pub(crate) key: RequestKey,
     /// The job it belongs to.
-    pub(super) job: JobId,
+    pub(crate) job: JobId,
 }
 
 /// Who asks for what, of which file.
 struct Asked<'a> {
     asker: Asker,
-    open: &'a Arc<OpenFile>,
+    open: &'a Arc<dyn Target>,
     operation: Operation,
 }
 
@@ -279,18 +279,14 @@ impl Asked<'_> {
     /// Bytes that nobody is known to hold yet go to the first server's queue, and it is time to ask
     /// again who does.
     fn unmapped(&self) -> ServerId {
-        self.open.node.layout.doubt();
+        self.open.doubt();
         ServerId(0)
-    }
-
-    fn file(&self) -> FileId {
-        FileId(self.open.node.id.0)
     }
 
     fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
         Request {
             id,
-            file: self.file(),
+            file: self.open.file(),
             job: self.asker.job,
             server: stretch.server.unwrap_or_else(|| self.unmapped()),
             operation: self.operation,

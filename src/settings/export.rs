@@ -1,4 +1,4 @@
-//! A directory that an agent gives to clients, and to whom.
+//! What an agent gives to clients, a directory or a file system of data servers, and to whom.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -10,14 +10,17 @@ use super::data::DataPath;
 use super::listen::Transport;
 use super::network::Network;
 use super::section::{Reader, Section};
+use super::servers::ServerSettings;
 
-/// A directory that clients can mount by name.
+/// What clients can mount by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// What clients call it.
     pub name: String,
-    /// The directory.
+    /// The directory, if it is one.
     pub path: PathBuf,
+    /// The data servers, if its files are striped over some.
+    pub servers: Option<ServerSettings>,
     /// How data go to the directory.
     pub data: DataPath,
     /// Have every request take as long as on this device.
@@ -69,6 +72,7 @@ impl Export {
         let export = Export {
             name: section.text("name").unwrap_or_default(),
             path: section.path("path").unwrap_or_default(),
+            servers: ServerSettings::read(section),
             data: parsed(section, "data").unwrap_or_default(),
             device: parsed(section, "device"),
             read_only: section.flag("read_only", false),
@@ -80,7 +84,7 @@ impl Export {
             least_uid: section.number("least_uid"),
         };
         check_name(section, &export.name);
-        if export.path.as_os_str().is_empty() {
+        if export.path.as_os_str().is_empty() && export.servers.is_none() {
             section.refuse("path", "missing: write the directory to export".into());
         }
         section.refuse_unknown();
@@ -163,6 +167,7 @@ mod tests {
         Export {
             name: "home".into(),
             path: "/srv/home".into(),
+            servers: None,
             data: DataPath::Auto,
             device: None,
             read_only: false,

