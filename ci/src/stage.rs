@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::site::Site;
-use crate::{cargo, crowd, judge, packages, speed};
+use crate::{cargo, crowd, judge, packages, speed, twins};
 
 /// One thing that is checked.
 pub(crate) struct Stage {
@@ -138,6 +138,7 @@ const STAGES: &[Stage] = &[
     judge("remote-fsx", "random operations, with client and agent apart", judge::remote_fsx),
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
+    named("twins", "TWINS against fifo and hbrr, four agents and four slow servers", twins::twins),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),
 ];
 
