@@ -8,6 +8,7 @@
 
 mod appending;
 mod changing;
+pub mod check;
 mod client;
 mod data;
 mod dressing;
@@ -34,8 +35,7 @@ use crate::agent::engine::{Asker, Engine, EngineSettings};
 use crate::client::Client;
 use crate::key::Key;
 use crate::report::Report;
-use crate::wire::call::Call;
-use crate::wire::stripe::{self, FileCall, ObjectCall, Stripes, Wish};
+use crate::wire::stripe::{self, ObjectCall, Stripes, Wish};
 
 pub(crate) use server::EXPORT;
 
@@ -80,13 +80,8 @@ impl Striped {
             Wish { unit: setup.stripe_size, count: setup.stripe_count.min(count), of: count };
         let settings = EngineSettings { servers: count, stripe: wish.unit, ..settings.clone() };
         let servers: Vec<Arc<DataServer>> = DataServer::all(setup);
-        let mut list = Vec::new();
-        for server in &servers {
-            list.extend(server.identity().map_err(|error| error.to_string())?);
-        }
+        enrol(setup, &servers)?;
         let names = server::connect(setup, 0, settings.job_variables.clone())?;
-        let enrolled = names.demand(None, Call::File(FileCall::Enrol), &list, 0).answer();
-        enrolled.map_err(|errno| explain(errno, setup))?;
         let engine = Engine::start(&settings).map_err(|errno| errno.to_string())?;
         let data = Arc::new(Data::new(Arc::clone(&names), servers));
         reaper::start(&data).map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -169,18 +164,30 @@ impl Striped {
     }
 }
 
-fn explain(errno: Errno, setup: &Setup) -> String {
+/// Make sure that the servers are those of one file system, in the order in which its files know them.
+fn enrol(setup: &Setup, servers: &[Arc<DataServer>]) -> Result<(), String> {
+    let mut list = Vec::new();
+    for server in servers {
+        list.extend(server.identity()?);
+    }
+    for server in servers {
+        let enrolled = server.enrol(&list)?;
+        enrolled.map_err(|errno| explain(errno, server.address(), setup))?;
+    }
+    Ok(())
+}
+
+fn explain(errno: Errno, server: &str, setup: &Setup) -> String {
     let list = setup.servers.join(", ");
     match errno.raw() {
         libc::EXDEV => format!(
-            "the file system at {} was made with other servers, or in another order, than {list}: \
+            "{server} belongs to a file system with other servers, or in another order, than {list}: \
              files would not be found again. List the same servers in the same order; new ones go \
-             to the end",
-            setup.servers[0]
+             to the end"
         ),
-        libc::EPERM => format!("{list}: they do not trust this node with everything"),
-        libc::ENOSYS => format!("{list}: the first is no data server (iofwd server)"),
-        _ => format!("{list}: {errno}"),
+        libc::EPERM => format!("{server} does not trust this node with everything"),
+        libc::ENOSYS => format!("{server} is no data server: does iofwd server run there?"),
+        _ => format!("{server}: {errno}"),
     }
 }
 

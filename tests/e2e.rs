@@ -18,4 +18,5 @@ mod e2e {
     mod reference;
     mod semantics;
     mod sequence;
+    mod servers;
 }

@@ -17,6 +17,7 @@ use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
 use crate::settings::AgentPlace;
+use crate::striped::{Setup, Striped};
 use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
@@ -38,6 +39,8 @@ enum From {
     Directory(PathBuf),
     /// What an agent elsewhere exports.
     Agent(Box<How>),
+    /// Files striped over data servers, through an agent of our own.
+    Servers(Box<Setup>),
 }
 
 /// The other side of the mount.
@@ -55,6 +58,16 @@ impl Behind for Agent {
 
     fn report(&self) -> Report {
         Agent::report(self)
+    }
+}
+
+impl Behind for Striped {
+    fn settle(&self) -> Result<(), Errno> {
+        Striped::settle(self)
+    }
+
+    fn report(&self) -> Report {
+        Striped::report(self)
     }
 }
 
@@ -112,13 +125,13 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
 
 impl From {
     fn set_key(&mut self, file: &Path) -> Result<(), Failure> {
-        match self {
-            From::Agent(how) => {
-                how.key = Some(Key::load(file).map_err(|error| error.to_string())?);
-                Ok(())
-            }
-            From::Directory(_) => Err("key_file: a directory needs no key".into()),
-        }
+        let key = match self {
+            From::Agent(how) => &mut how.key,
+            From::Servers(setup) => &mut setup.key,
+            From::Directory(_) => return Err("key_file: a directory needs no key".into()),
+        };
+        *key = Some(Key::load(file).map_err(|error| error.to_string())?);
+        Ok(())
     }
 
     fn open(&self, settings: &EngineSettings) -> Result<Arc<dyn Behind>, Failure> {
@@ -127,6 +140,7 @@ impl From {
                 Ok(agent) => Ok(Arc::new(agent)),
                 Err(errno) => Err(format!("cannot export {}: {errno}", path.display())),
             },
+            From::Servers(setup) => Ok(Striped::open(setup, settings)?),
             From::Agent(how) => match Client::connect(how) {
                 Ok(client) => Ok(client),
                 Err(error) => Err(error.to_string()),
@@ -222,6 +236,9 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
 /// What is to be mounted, and how the list of mounts shows it.
 fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String), Failure> {
     let typed = &arguments.source;
+    if let Some(list) = typed.to_str().and_then(|typed| typed.strip_prefix("servers:")) {
+        return servers(arguments, list);
+    }
     let agent = typed.to_str().and_then(Source::parse).filter(|_| !typed.is_dir());
     let Some(agent) = agent else {
         let path = typed.canonicalize().map_err(|error| {
@@ -248,6 +265,26 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
     let shown = how.source.to_string();
     Ok((From::Agent(Box::new(how)), shown))
 }
+
+/// Files striped over these data servers.
+fn servers(arguments: &MountArguments, list: &str) -> Result<(From, String), Failure> {
+    let servers: Vec<String> = list.split(',').map(String::from).collect();
+    if let Some(wrong) = servers.iter().find(|server| Source::parse(server).is_none()) {
+        return Err(format!("'{wrong}' is no data server: write servers:HOST:PORT,HOST:PORT,..."));
+    }
+    let key = arguments.key_file.as_deref().map(Key::load).transpose();
+    let setup = Setup {
+        stripe_count: servers.len() as u32,
+        servers,
+        key: key.map_err(|error| error.to_string())?,
+        stripe_size: arguments.stripe,
+        patience: SERVERS_PATIENCE,
+    };
+    Ok((From::Servers(Box::new(setup)), format!("servers:{list}")))
+}
+
+/// How long a data server that is away is waited for.
+const SERVERS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the connection is made safe, if it is to be.
 fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {

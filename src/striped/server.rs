@@ -13,7 +13,7 @@ use crate::client::{Address, Client, Demanded, How, Source};
 use crate::link::Buffer;
 use crate::wire::answer::Value;
 use crate::wire::call::Call;
-use crate::wire::stripe::ObjectCall;
+use crate::wire::stripe::{FileCall, ObjectCall};
 
 use super::Setup;
 
@@ -57,6 +57,12 @@ impl DataServer {
     pub(super) fn identity(&self) -> Result<[u8; 16], String> {
         self.client()?;
         self.identity.get().copied().ok_or_else(|| "it did not say who it is".into())
+    }
+
+    /// Tell it which servers there are; `EXDEV` if it knows others.
+    pub(super) fn enrol(&self, list: &[u8]) -> Result<Result<(), Errno>, String> {
+        let enrolled = self.client()?.demand(None, Call::File(FileCall::Enrol), list, 0);
+        Ok(enrolled.answer().map(drop))
     }
 
     /// Ask, and wait for the answer.

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::harness::{Agent, Mount, program};
+use super::harness::{Agent, DataServers, Mount, program};
 
 /// Two agents that meet the servers in opposite orders, with and without a list.
 #[test]
@@ -49,8 +50,39 @@ fn an_export_with_a_device_takes_as_long_as_the_device() {
     assert!(begun.elapsed() >= Duration::from_millis(250), "{:?}", begun.elapsed());
 }
 
+/// Who meets whom is counted where it happens.
+#[test]
+fn agents_that_meet_at_a_data_server_are_counted_there() {
+    // Slow enough that two who begin at the same time are there at the same time.
+    let slow = ["--device=null,read=4M", "--window=10ms"];
+    let Some(servers) = DataServers::with(2, "64K", &slow) else { return };
+    let agents = [0, 1].map(|_| Agent::over_servers(&servers));
+    let mounts = agents.each_ref().map(|agent| Mount::remote(agent, &agent.over_unix(), &[]));
+    let bytes = vec![7; 1 << 20];
+    fs::write(mounts[0].path().join("file"), &bytes).unwrap();
+    let count = |name: &str| {
+        let of = |address: &String| status_of(address)[name].as_u64().unwrap();
+        servers.addresses().iter().map(of).sum::<u64>()
+    };
+    assert_eq!((count("requests_met"), count("windows_shared")), (0, 0), "there was one agent");
+    let moved = count("device_bytes");
+    assert_eq!(moved, 1 << 20);
+    thread::scope(|scope| {
+        for mount in &mounts {
+            scope.spawn(|| assert!(fs::read(mount.path().join("file")).unwrap() == bytes));
+        }
+    });
+    assert!(count("device_bytes") >= moved + (2 << 20));
+    assert!(count("requests_met") > 0 && count("windows_shared") > 0);
+    assert!(count("windows_used") >= count("windows_shared"));
+    assert!(count("used_ns") >= count("shared_ns"));
+}
+
 fn status(agent: &Agent) -> serde_json::Value {
-    let place = format!("unix:{}", agent.socket().display());
-    let output = Command::new(program()).args(["status", "--json", &place]).output().unwrap();
+    status_of(&format!("unix:{}", agent.socket().display()))
+}
+
+fn status_of(place: &str) -> serde_json::Value {
+    let output = Command::new(program()).args(["status", "--json", place]).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -84,7 +84,7 @@ const REMOTE_OPERATIONS: u32 = 30_000;
 const DIRECT_OPERATIONS: u32 = 30_000;
 const DIRECT_SEED: u32 = 4;
 
-const SETTINGS: &str = "
+pub(crate) const SETTINGS: &str = "
 [weights]
 close_open = 1
 invalidate = 1

@@ -1,7 +1,8 @@
 //! Which servers a file system has, and which of them this one is.
 //!
 //! Files name their servers by their places in a list. Agents whose list is another would find other
-//! bytes, so the first one that comes writes the list down, and those that differ are turned away.
+//! bytes, so every server writes down the list of the first one that comes, and turns away those that
+//! differ.
 
 use std::fs;
 use std::io::Write;
@@ -47,8 +48,9 @@ impl Roster {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             known => known?,
         };
-        let is_list = list.len().is_multiple_of(16) && list.starts_with(&self.identity);
-        if !is_list || !list.starts_with(&known) {
+        let (servers, rest) = list.as_chunks::<16>();
+        let is_listed = rest.is_empty() && servers.contains(&self.identity);
+        if !is_listed || !list.starts_with(&known) {
             return Err(Errno::from_raw(libc::EXDEV));
         }
         if list.len() > known.len() {
@@ -86,7 +88,7 @@ mod tests {
         assert_eq!(again.identity(), own);
         again.enrol(&list(&[1, 2])).expect("the same list");
         again.enrol(&list(&[1, 2, 3])).expect("one more");
-        for wrong in [list(&[2, 1, 3]), list(&[1, 2]), vec![1; 16], vec![1; 3]] {
+        for wrong in [list(&[2, 1, 3]), list(&[1, 2]), vec![1; 16], vec![1; 3], [1; 16].repeat(5)] {
             assert_eq!(again.enrol(&wrong).map_err(Errno::raw), Err(libc::EXDEV));
         }
     }
