@@ -7,6 +7,7 @@
 mod callers;
 mod change;
 mod control;
+mod data_path;
 mod deeds;
 pub mod engine;
 mod export;
@@ -31,8 +32,10 @@ use crate::backend::posix::{Identity, Tree};
 
 pub use self::callers::Guest;
 pub use self::forwarder::Forwarder;
+pub use self::keeper::Desk;
 
 use self::callers::Callers;
+use self::data_path::Ways;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
 use self::keeper::Keeper;
@@ -50,6 +53,7 @@ pub struct Agent {
     locks: Arc<Locks>,
     engine: Engine,
     layouts: Layouts,
+    ways: Ways,
     callers: Callers,
     /// What a data server keeps beside the names.
     keeper: Option<Arc<Keeper>>,
@@ -60,14 +64,18 @@ impl Agent {
     pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
         let nodes = Nodes::new(Arc::clone(tree.root()));
+        let layouts = Layouts::new(settings, path)?;
+        let engine = Engine::start(settings)?;
+        engine.grow(layouts.count());
         Ok(Agent {
             tree,
             nodes,
             files: Files::files(),
             directories: Directories::directories(),
             locks: Arc::new(Locks::default()),
-            engine: Engine::start(settings)?,
-            layouts: Layouts::new(settings, path)?,
+            engine,
+            layouts,
+            ways: Ways::new(settings.data),
             callers: Callers::new(settings.job_variables.clone()),
             keeper: None,
         })

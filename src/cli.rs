@@ -28,7 +28,9 @@ use clap::{Args, Parser, Subcommand};
 use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
 
+use crate::device;
 use crate::quantity;
+use crate::settings::DataPath;
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]
@@ -133,6 +135,14 @@ struct MountArguments {
     /// The ceph command: ask it on which daemons the objects of CephFS files are
     #[arg(long, value_name = "PROGRAM", env = "IOFWD_CEPH_COMMAND")]
     ceph_command: Option<PathBuf>,
+    /// Through the cache of this node or around it: auto (around where the file system has data
+    /// servers), direct or buffered
+    #[arg(long, value_name = "WAY", default_value_t = DataPath::Auto, env = "IOFWD_DATA")]
+    data: DataPath,
+    /// Have every request take as long as on this device: hdd, ssd or null, and what is different, as
+    /// in hdd,read=200M,depth=1
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<device::Spec>,
     /// Reads and writes under way at one server at a time
     #[arg(long, value_name = "COUNT", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=1024))]

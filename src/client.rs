@@ -11,6 +11,7 @@ mod demand;
 mod pending;
 mod reach;
 mod source;
+mod spread;
 mod store;
 mod watch;
 
@@ -36,6 +37,7 @@ use pending::{Answered, Ask};
 pub use connect::{ConnectError, How, control};
 pub(crate) use demand::Demanded;
 pub use source::{Address, Source};
+pub use spread::Spread;
 
 /// A client of an agent.
 #[derive(Debug)]

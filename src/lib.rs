@@ -4,7 +4,9 @@
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`client`]: the other side of a mount whose agent is elsewhere
 //! * [`backend`]: where the data lie; [`layout`]: on which of its servers
+//! * [`device`]: a disk of known speed, to be put in front of them
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
+//! * [`crowd`]: which agents are at a data server at the same time
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
 //! * [`settings`]: the agent's settings file
@@ -30,6 +32,8 @@ pub mod budget;
 pub mod cli;
 pub mod client;
 pub mod control;
+pub mod crowd;
+pub mod device;
 pub mod handshake;
 pub mod job;
 pub mod key;

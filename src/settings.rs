@@ -5,6 +5,7 @@
 //! no default is invented. `Settings::parse` looks at nothing but its text, and `check_places` at
 //! nothing but the places that the settings name.
 
+mod data;
 mod describe;
 mod error;
 mod export;
@@ -15,6 +16,7 @@ mod listen;
 mod nearest;
 mod network;
 mod origin;
+mod place;
 mod places;
 mod scalar;
 mod scheduler;
@@ -30,12 +32,14 @@ use toml::de::DeTable;
 use origin::Origins;
 use section::{Reader, Section};
 
+pub use data::DataPath;
 pub use error::{Problem, SettingsError};
 pub use export::{Export, Squash};
 pub use layout::LayoutSettings;
 pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
+pub use place::AgentPlace;
 pub use scheduler::SchedulerSettings;
 pub use servers::ServerSettings;
 
@@ -48,6 +52,8 @@ pub struct Settings {
     pub key_file: Option<PathBuf>,
     /// TCP connections are encrypted with these.
     pub tls: Option<TlsFiles>,
+    /// Which of several agents it is.
+    pub agent: AgentPlace,
     /// How requests are ordered.
     pub scheduler: SchedulerSettings,
     /// How files are laid out over servers.
@@ -132,6 +138,7 @@ impl Settings {
             ("key_file", self.key_file != other.key_file),
             ("tls", self.tls != other.tls),
             ("export", self.exports != other.exports),
+            ("agent", self.agent != other.agent),
             ("limits", self.limits != other.limits),
             ("scheduler.servers", mine.servers != theirs.servers),
             ("scheduler.stripe", mine.stripe != theirs.stripe),
@@ -151,6 +158,7 @@ impl Settings {
             listen: listen(&top),
             key_file: top.path("key_file"),
             tls: tls(&reader.one(table, "tls")),
+            agent: AgentPlace::read(&reader.one(table, "agent")),
             scheduler: SchedulerSettings::read(&reader.one(table, "scheduler")),
             layout: LayoutSettings::read(
                 &reader.one(table, "layout"),

@@ -7,8 +7,10 @@
 mod e2e {
     mod ceph;
     mod coherence;
+    mod direct;
     mod double;
     mod exports;
+    mod grid;
     mod harness;
     mod hostile;
     mod network;

@@ -62,6 +62,7 @@ impl Agent {
         let attr = node.name(file.attr(&node.inode)?);
         let open = OpenFile::new(node, file, claim);
         self.find_layout(&open, &attr);
+        self.choose_way(&open);
         Ok(Opened { handle: self.files.insert(open), attr })
     }
 
@@ -71,6 +72,7 @@ impl Agent {
         let claim = self.claim(&node.inode);
         let open = OpenFile::new(node, made.file, claim);
         self.find_layout(&open, &entry.attr);
+        self.choose_way(&open);
         Created { entry, handle: self.files.insert(open) }
     }
 

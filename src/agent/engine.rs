@@ -7,6 +7,7 @@
 mod call;
 mod clock;
 mod cost;
+mod devices;
 mod growth;
 mod recorded;
 mod report;
@@ -38,6 +39,7 @@ use crate::report::Report;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
+use devices::Devices;
 use recorded::Recorded;
 use workers::{Task, Workers};
 
@@ -62,6 +64,8 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// What the servers are as slow as.
+    devices: Devices,
     /// For the bytes of writes that wait.
     budget: Arc<Budget>,
 }
@@ -117,6 +121,7 @@ impl Engine {
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
+        self.wait_for_device(asked, stretch);
         reply.fill(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.read(&[*stretch], into);
@@ -181,12 +186,20 @@ impl Engine {
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
+        self.wait_for_device(asked, stretch);
         if let Some(identity) = &identity {
             identity.assume();
         }
         let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
         self.core.complete(&[(id, outcome(&result))]);
         answer.send(result.map(call::Done::Written));
+    }
+
+    /// What is done on this thread takes as long as its device does.
+    fn wait_for_device(&self, asked: &Asked<'_>, stretch: &Stretch) {
+        let server = stretch.server.unwrap_or(ServerId(0));
+        let local = Extent::new(stretch.local, stretch.extent.length);
+        self.core.devices.serve_one(server, asked.open.file(), local, asked.operation);
     }
 
     /// One request for each stretch; the call is answered when the last is done.

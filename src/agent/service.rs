@@ -334,10 +334,11 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         window: scheduler.window,
         servers: scheduler.servers,
         stripe: scheduler.stripe,
+        place: settings.agent,
         layouts: LayoutSettings::default(),
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
-        record: None,
+        ..EngineSettings::default()
     }
 }
 
@@ -351,6 +352,7 @@ fn layouts(settings: &settings::LayoutSettings) -> Result<LayoutSettings, String
     }
     Ok(LayoutSettings {
         queues: settings.queues,
+        servers: settings.servers.clone(),
         rules: settings.rules.clone(),
         advice,
         ceph_command: settings.ceph_command.clone(),

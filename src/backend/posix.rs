@@ -5,6 +5,7 @@
 
 mod attributes;
 mod descriptor;
+mod direct;
 mod directory;
 mod file;
 mod identity;

@@ -87,6 +87,8 @@ pub(super) fn serve(
 /// What is behind an export.
 fn open(export: &Export, engine: &EngineSettings) -> Result<Arc<dyn Forwarder>, Failure> {
     let explain = |reason: String| format!("cannot export {}: {reason}", export.name);
+    let (data, device) = (export.data, export.device.clone());
+    let engine = &EngineSettings { data, device, ..engine.clone() };
     if let Some(servers) = &export.servers {
         let setup = setup(servers).map_err(explain)?;
         return Ok(Striped::open(&setup, engine).map_err(explain)?);

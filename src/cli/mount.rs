@@ -16,6 +16,7 @@ use crate::client::{Address, Client, How, Source};
 use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
+use crate::settings::AgentPlace;
 use crate::striped::{Setup, Striped};
 use crate::tls::{self, ClientTls};
 
@@ -215,7 +216,10 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             window: arguments.window,
             servers: arguments.servers,
             stripe: arguments.stripe,
+            place: AgentPlace::default(),
             layouts: layouts(arguments)?,
+            data: arguments.data,
+            device: arguments.device.clone(),
             depth: arguments.depth,
             job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
@@ -316,6 +320,8 @@ impl Plan {
             ("window", time) => self.settings.window = Some(quantity::span(time)?),
             ("stripe", size) => self.settings.stripe = quantity::bytes(size)?,
             ("servers", count) => self.settings.servers = number(option, count)?,
+            ("data", way) => self.settings.data = way.parse()?,
+            ("device", device) => self.settings.device = Some(device.parse()?),
             ("depth", count) => self.settings.depth = number(option, count)?,
             ("norings", "") => options.rings = false,
             ("threads", count) => options.threads = number(option, count)?,

@@ -10,7 +10,9 @@ use crate::layout::{First, Rule};
 use crate::quantity::{show_bytes, show_span};
 
 use super::field;
-use super::{Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash};
+use super::{
+    DataPath, Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash,
+};
 
 /// A field's name, and its value in words.
 type Value = (&'static str, String);
@@ -21,6 +23,9 @@ impl Settings {
         let mut text = String::new();
         self.section(&mut text, "", 0, &self.top());
         self.section(&mut text, "tls", 0, &self.tls_values());
+        let place =
+            [("index", self.agent.index.to_string()), ("count", self.agent.count.to_string())];
+        self.section(&mut text, "agent", 0, &place);
         self.section(&mut text, "scheduler", 0, &self.scheduler.values());
         self.section(&mut text, "layout", 0, &self.layout.values());
         for (index, rule) in self.layout.rules.iter().enumerate() {
@@ -93,10 +98,12 @@ impl SchedulerSettings {
 
 impl LayoutSettings {
     fn values(&self) -> Vec<Value> {
+        let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
         let none = "none: a file of OrangeFS counts as one server's";
         let all = "none: a file of CephFS counts as its pool's";
         vec![
             ("queues", self.queues.to_string()),
+            ("servers", list(&servers, "none: numbered in the order in which they are met")),
             ("pvfs_config", path(self.pvfs_config.as_deref(), none)),
             ("ceph_command", path(self.ceph_command.as_deref(), all)),
         ]
@@ -136,11 +143,18 @@ impl Export {
             Some(Squash::None) => "none: everybody is who the client says",
             None => "root over TCP, none over a unix socket",
         };
+        let data = match self.data {
+            DataPath::Auto => "auto: around the cache where the file system has data servers",
+            DataPath::Direct => "direct: around the cache",
+            DataPath::Buffered => "buffered: through the cache",
+        };
         let clients: Vec<String> = self.clients.iter().map(ToString::to_string).collect();
         [("name", self.name.clone()), ("path", self.path.display().to_string())]
             .into_iter()
             .chain(server_values(self.servers.as_ref()))
             .chain([
+                ("data", data.into()),
+                ("device", self.device.as_ref().map_or("none".into(), ToString::to_string)),
                 ("read_only", yes(self.read_only)),
                 ("squash", squash.into()),
                 ("anonymous_uid", self.anonymous_uid.to_string()),

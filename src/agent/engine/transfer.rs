@@ -13,6 +13,7 @@ use super::workers::Task;
 
 /// Do everything in a batch, tell the scheduler, answer.
 pub(super) fn run(core: &Core, task: Task) {
+    core.devices.serve(task.members.iter().map(|(request, _)| request));
     let mut results = Vec::with_capacity(task.members.len());
     for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
         left_piece.file.joins(left, right) && go_together(left_piece, right_piece)

@@ -285,6 +285,12 @@ fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     }
 }
 
+/// The flags that a descriptor was opened with.
+pub(super) fn open_flags(fd: &impl AsFd) -> Result<i32, Errno> {
+    // SAFETY: the descriptor is open.
+    check(unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_GETFL) })
+}
+
 pub(super) fn fsync(fd: &impl AsFd, data_only: bool) -> Result<(), Errno> {
     let raw = fd.as_fd().as_raw_fd();
     // SAFETY: the descriptor is open.
