@@ -15,6 +15,7 @@ mod latch;
 mod layouts;
 pub mod listener;
 mod locks;
+pub mod look;
 mod nodes;
 pub mod service;
 pub mod session;
@@ -22,10 +23,13 @@ mod store;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
+use crate::control::pages::Pages;
+use crate::telemetry::snapshot::Setting;
 
 use self::callers::Callers;
 use self::engine::{Engine, EngineSettings};
@@ -45,6 +49,9 @@ pub struct Agent {
     engine: Engine,
     layouts: Layouts,
     callers: Callers,
+    pages: Pages,
+    setup: Vec<Setting>,
+    begun: Instant,
 }
 
 impl Agent {
@@ -61,6 +68,9 @@ impl Agent {
             engine: Engine::start(settings)?,
             layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
+            pages: Pages::default(),
+            setup: look::setup(settings),
+            begun: Instant::now(),
         })
     }
 

@@ -14,10 +14,13 @@ mod replay;
 mod signals;
 mod sim;
 mod status;
+mod top;
 mod unmount;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +30,7 @@ use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
 
 use crate::quantity;
+use crate::settings;
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]
@@ -54,9 +58,11 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd unmount /mnt/project")]
     Unmount(UnmountArguments),
     /// Show what an agent, or the one behind a mountpoint, has done
-    #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
-        iofwd status --json /mnt/project\n  iofwd status unix:/run/iofwd/agent.sock")]
-    Status(StatusArguments),
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::StatusArguments),
+    /// Show what an agent does, live, in a terminal
+    #[command(after_help = top::EXAMPLES)]
+    Top(top::TopArguments),
     /// Show on which servers the bytes of files are, on a mount or anywhere
     #[command(after_help = layout::EXAMPLES)]
     Layout(layout::LayoutArguments),
@@ -168,6 +174,13 @@ struct MountArguments {
     /// Give up reaching the agent after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     connect_timeout: u64,
+    /// Publish metrics and a page here, to whoever reaches it: ADDRESS:PORT, for an agent in this process
+    #[arg(long, value_name = "ADDRESS", env = "IOFWD_METRICS", value_parser = settings::address)]
+    metrics: Option<SocketAddr>,
+    /// Log reads and writes that take longer, and why, where the agent is in this process
+    #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
+          value_parser = quantity::span)]
+    slow: Span,
     #[command(flatten)]
     log: log::LogArguments,
 }
@@ -179,19 +192,6 @@ struct UnmountArguments {
     /// Give up waiting for the end of the mount's process after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-}
-
-#[derive(Debug, Args)]
-struct StatusArguments {
-    /// The mountpoint, or an agent: HOST:PORT or unix:PATH
-    #[arg(value_name = "MOUNTPOINT|AGENT")]
-    place: PathBuf,
-    /// The key that the agent has too
-    #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
-    key_file: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -227,6 +227,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

@@ -19,6 +19,7 @@ mod places;
 mod scalar;
 mod scheduler;
 mod section;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
 pub use scheduler::SchedulerSettings;
+pub use telemetry::{TelemetrySettings, address};
 
 /// What an agent is to do.
 #[derive(Clone, Debug)]
@@ -56,6 +58,8 @@ pub struct Settings {
     pub exports: Vec<Export>,
     /// How jobs are recognised.
     pub job: JobSettings,
+    /// What the agent tells of itself.
+    pub telemetry: TelemetrySettings,
     file: String,
     origins: Origins,
 }
@@ -134,6 +138,7 @@ impl Settings {
             ("scheduler.servers", mine.servers != theirs.servers),
             ("scheduler.stripe", mine.stripe != theirs.stripe),
             ("layout", self.layout != other.layout),
+            ("telemetry", self.telemetry != other.telemetry),
         ];
         differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -157,6 +162,7 @@ impl Settings {
             limits: Limits::read(&reader.one(table, "limits")),
             exports: export::read_all(reader, &reader.several(table, "export")),
             job: job(&reader.one(table, "job")),
+            telemetry: TelemetrySettings::read(&reader.one(table, "telemetry")),
             file: String::new(),
             origins: Origins::default(),
         };

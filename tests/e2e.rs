@@ -16,4 +16,5 @@ mod e2e {
     mod reference;
     mod semantics;
     mod sequence;
+    mod telemetry;
 }

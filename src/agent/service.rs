@@ -12,6 +12,7 @@ use dashmap::DashMap;
 use iofwd_mount::store::NodeId;
 
 use crate::backend::posix::Identity;
+use crate::control::pages::Pages;
 use crate::key::Key;
 use crate::layout::Advice;
 use crate::layout::pvfs::Ranges;
@@ -38,6 +39,7 @@ pub struct Service {
     next: AtomicU64,
     counts: Arc<Counts>,
     penalties: Mutex<Penalties>,
+    pub(super) pages: Pages,
     begun: Instant,
     is_stopping: AtomicBool,
 }
@@ -103,6 +105,7 @@ impl Service {
             next: AtomicU64::new(1),
             counts: Arc::default(),
             penalties: Mutex::default(),
+            pages: Pages::default(),
             begun: Instant::now(),
             is_stopping: AtomicBool::new(false),
         }))
@@ -308,6 +311,21 @@ impl Service {
         report
     }
 
+    /// How long it has been there.
+    pub(super) fn uptime(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The agents of the exports, by name.
+    pub(super) fn named_agents(&self) -> impl Iterator<Item = (&str, &Arc<super::Agent>)> {
+        self.exports.iter().map(|export| (export.settings.name.as_str(), &export.agent))
+    }
+
+    /// What it tells of itself, and where.
+    pub fn telemetry(&self) -> &settings::TelemetrySettings {
+        &self.settings.telemetry
+    }
+
     /// The agents of the exports.
     pub(super) fn agents(&self) -> impl Iterator<Item = &Arc<super::Agent>> {
         self.exports.iter().map(|export| &export.agent)
@@ -326,6 +344,7 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
         record: None,
+        slow: settings.telemetry.slow,
     }
 }
 

@@ -8,10 +8,12 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::listener::Listeners;
+use crate::agent::look::Names;
 use crate::agent::service::Service;
 use crate::backend::posix::{self, Identity};
 use crate::key::Key;
-use crate::settings::Settings;
+use crate::settings::{Settings, TelemetrySettings};
+use crate::telemetry;
 use crate::tls::AgentTls;
 
 use super::log::LogArguments;
@@ -112,6 +114,7 @@ async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
     let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
     let (listeners, places) = Listeners::bind(service.places()).await?;
     listeners.serve(service);
+    publish(service)?;
     tracing::info!(places = places.join(", "), "ready");
     let mut tick = tokio::time::interval(service.reaping());
     loop {
@@ -122,6 +125,20 @@ async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
             _ = tick.tick() => service.reap(),
         }
     }
+}
+
+/// Metrics and the page, if they are wanted.
+fn publish(service: &Arc<Service>) -> Result<(), Failure> {
+    let TelemetrySettings { listen: Some(address), file_names, .. } = *service.telemetry() else {
+        return Ok(());
+    };
+    let names = if file_names { Names::Told } else { Names::Kept };
+    let watched = Arc::downgrade(service);
+    let address = telemetry::http::serve(address, move || {
+        watched.upgrade().map(|service| service.snapshot(names)).unwrap_or_default()
+    })?;
+    tracing::info!(%address, "metrics");
+    Ok(())
 }
 
 /// A file that is wrong changes nothing.
