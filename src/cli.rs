@@ -5,6 +5,7 @@ mod background;
 mod bench;
 mod ctl;
 mod demo;
+mod generate;
 mod helper;
 mod key;
 mod layout;
@@ -83,6 +84,9 @@ enum Command {
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
+    /// Write man pages, or what makes a shell complete commands
+    #[command(after_help = generate::EXAMPLES)]
+    Generate(generate::GenerateArguments),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -203,6 +207,11 @@ struct ReplayArguments {
 /// An error as the user reads it: what is wrong, and what to do about it.
 type Failure = String;
 
+/// Everything that can be typed, for those who document it.
+pub fn command() -> clap::Command {
+    generate::command()
+}
+
 /// Run what was typed.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
@@ -234,6 +243,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Demo => demo::run(),
+        Command::Generate(arguments) => generate::run(&arguments),
     }
 }
 

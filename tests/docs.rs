@@ -1,10 +1,11 @@
 //! What is written about the program is what the program says: references that are made from its
-//! tables, and the dashboard that uses its metrics.
+//! tables, the dashboard that uses its metrics, help, man pages and completions of every command.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use iofwd::telemetry::metric::{METRICS, reference};
 
@@ -28,6 +29,73 @@ fn compare(name: &str, expected: &str) {
 #[test]
 fn the_reference_of_metrics_is_made_from_their_table() {
     compare("metrics.md", &reference());
+}
+
+/// Every command with the words that call it, from the tree of what can be typed.
+fn commands(command: &clap::Command, words: &[String]) -> Vec<(Vec<String>, clap::Command)> {
+    let mut found = vec![(words.to_vec(), command.clone())];
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        let words = [words, &[below.get_name().to_owned()]].concat();
+        found.extend(commands(below, &words));
+    }
+    found
+}
+
+fn all_commands() -> Vec<(Vec<String>, clap::Command)> {
+    commands(&iofwd::cli::command(), &[])
+}
+
+fn said(words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_iofwd")).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_command_has_help_with_an_example_that_can_be_typed() {
+    for (words, command) in all_commands().into_iter().skip(1) {
+        let typed: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = said(&typed);
+        let call = format!("iofwd {}", words.join(" "));
+        assert!(command.get_about().is_some(), "{call} does not say what it does");
+        let (_, example) = help.split_once("\nExample").unwrap_or_else(|| panic!("{call}: {help}"));
+        // What belongs to an agent has its address between the words.
+        let shown = example.contains(&call) || words[0] == "ctl" && example.contains("iofwd ctl ");
+        assert!(shown, "{call}: no example of itself in {example}");
+        for argument in command.get_arguments().filter(|one| !one.is_hide_set()) {
+            assert!(argument.get_help().is_some(), "{call}: {} has no help", argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_man_page_with_all_its_options() {
+    let room = tempfile::tempdir().unwrap();
+    said(&["generate", "man", room.path().to_str().unwrap()]);
+    for (words, command) in all_commands() {
+        let name = [&["iofwd".to_owned()], &words[..]].concat().join("-");
+        let page = fs::read_to_string(room.path().join(format!("{name}.1")));
+        let page = page.unwrap_or_else(|error| panic!("{name}.1: {error}"));
+        for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+            let escaped = format!("\\-\\-{}", long.replace('-', "\\-"));
+            assert!(page.contains(&escaped), "{name}.1 has no --{long}");
+        }
+    }
+}
+
+#[test]
+fn every_shell_completes_every_command_and_option() {
+    for (shell, dash) in [("bash", "--"), ("zsh", "--"), ("fish", "-l ")] {
+        let script = said(&["generate", "completion", shell]);
+        for (words, command) in all_commands() {
+            for word in &words {
+                assert!(script.contains(word.as_str()), "{shell} does not complete {word}");
+            }
+            for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+                assert!(script.contains(&format!("{dash}{long}")), "{shell}: {words:?} --{long}");
+            }
+        }
+    }
 }
 
 /// Words of a text that look like metrics.

@@ -41,7 +41,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// The port beside that of agents.
-const METRICS_PORT: u16 = 7041;
+const METRICS_PORT: u16 = 7049;
 
 #[cfg(test)]
 mod tests {
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn what_is_no_address_says_what_would_be() {
-        assert!(address("127.0.0.1:7041").is_ok() && address("[::1]:0").is_ok());
-        for wrong in ["", "7041", "localhost:7041", "127.0.0.1", "unix:/run/x"] {
-            assert!(address(wrong).unwrap_err().contains("for example 127.0.0.1:7041"), "{wrong}");
+        assert!(address("127.0.0.1:7049").is_ok() && address("[::1]:0").is_ok());
+        for wrong in ["", "7049", "localhost:7049", "127.0.0.1", "unix:/run/x"] {
+            assert!(address(wrong).unwrap_err().contains("for example 127.0.0.1:7049"), "{wrong}");
         }
     }
 }
