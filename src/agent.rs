@@ -11,8 +11,10 @@ mod deeds;
 pub mod engine;
 mod export;
 mod files;
-mod latch;
-mod layouts;
+mod forwarder;
+mod keeper;
+pub(crate) mod latch;
+pub(crate) mod layouts;
 pub mod listener;
 mod locks;
 pub mod look;
@@ -23,19 +25,21 @@ mod store;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use iofwd_mount::{Caller, Errno};
 
 use crate::backend::posix::{Identity, Tree};
-use crate::control::pages::Pages;
-use crate::telemetry::snapshot::Setting;
+
+pub use self::callers::Guest;
+pub use self::forwarder::Forwarder;
 
 use self::callers::Callers;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
+use self::keeper::Keeper;
 use self::layouts::Layouts;
 use self::locks::Locks;
+use self::look::Lookout;
 use self::nodes::Nodes;
 
 /// An agent over one exported directory.
@@ -49,9 +53,9 @@ pub struct Agent {
     engine: Engine,
     layouts: Layouts,
     callers: Callers,
-    pages: Pages,
-    setup: Vec<Setting>,
-    begun: Instant,
+    lookout: Lookout,
+    /// What a data server keeps beside the names.
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Agent {
@@ -68,20 +72,9 @@ impl Agent {
             engine: Engine::start(settings)?,
             layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
-            pages: Pages::default(),
-            setup: look::setup(settings),
-            begun: Instant::now(),
+            lookout: Lookout::new(settings),
+            keeper: None,
         })
-    }
-
-    /// How many callers wait for a lock.
-    fn waiting_for_locks(&self) -> usize {
-        self.locks.len_waiting()
-    }
-
-    /// A client is gone: nothing of what it locked is, and it waits for nothing.
-    fn release_locks(&self, client: u64) {
-        self.locks.release_client(client);
     }
 
     /// From now on this thread acts as the caller.

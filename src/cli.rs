@@ -3,6 +3,7 @@
 mod agent;
 mod background;
 mod bench;
+mod check;
 mod ctl;
 mod demo;
 mod generate;
@@ -12,6 +13,7 @@ mod layout;
 mod log;
 mod mount;
 mod replay;
+mod server;
 mod signals;
 mod sim;
 mod status;
@@ -47,11 +49,18 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd mount /lustre/project /mnt/project\n  \
         iofwd mount --cache=close-to-open --allow-other /data /mnt/data\n  \
         iofwd mount --key-file /etc/iofwd/key ion1:7040/scratch /mnt/scratch\n  \
-        iofwd mount unix:/run/iofwd/agent.sock /mnt/scratch")]
+        iofwd mount unix:/run/iofwd/agent.sock /mnt/scratch\n  \
+        iofwd mount servers:ds1:7041,ds2:7041 /mnt/scratch")]
     Mount(Box<MountArguments>),
     /// Serve directories to clients on other nodes
     #[command(after_help = agent::EXAMPLES)]
     Agent(agent::AgentArguments),
+    /// Keep names and stripes of files for agents: a data server
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::ServerArguments),
+    /// Look whether names, sizes and stripes on data servers agree, and make them agree
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArguments),
     /// Ask a running agent, or tell it to change something
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(ctl::CtlArguments),
@@ -91,7 +100,8 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH, or data
+    /// servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -233,6 +243,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Agent(arguments) => agent::run(&arguments),
+        Command::Server(arguments) => server::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),

@@ -7,6 +7,7 @@
 mod callers;
 mod connect;
 mod connection;
+mod demand;
 mod pending;
 mod reach;
 mod source;
@@ -33,6 +34,7 @@ use connection::Connection;
 use pending::{Answered, Ask};
 
 pub use connect::{ConnectError, How, control};
+pub(crate) use demand::Demanded;
 pub use source::{Address, Source};
 
 /// A client of an agent.

@@ -50,19 +50,22 @@ pub enum Engine {
     Gluster,
     /// A rule of the settings.
     Rule,
+    /// Our own data servers.
+    Iofwd,
     /// Nobody: the file system is one server.
     Plain,
 }
 
 impl Engine {
     /// All of them, in the order in which they are asked.
-    pub const ALL: [Engine; 7] = [
+    pub const ALL: [Engine; 8] = [
         Engine::Ceph,
         Engine::Lustre,
         Engine::Pvfs,
         Engine::BeeGfs,
         Engine::Gluster,
         Engine::Rule,
+        Engine::Iofwd,
         Engine::Plain,
     ];
 
@@ -79,6 +82,7 @@ impl Engine {
             Engine::BeeGfs => "beegfs",
             Engine::Gluster => "gluster",
             Engine::Rule => "rule",
+            Engine::Iofwd => "iofwd",
             Engine::Plain => "none",
         }
     }

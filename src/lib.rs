@@ -43,6 +43,7 @@ pub mod quantity;
 pub mod report;
 pub mod settings;
 pub mod sim;
+pub mod striped;
 pub mod telemetry;
 pub mod tls;
 pub mod trace;

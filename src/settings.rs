@@ -19,6 +19,7 @@ mod places;
 mod scalar;
 mod scheduler;
 mod section;
+mod servers;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
 pub use scheduler::SchedulerSettings;
+pub use servers::ServerSettings;
 pub use telemetry::{TelemetrySettings, address};
 
 /// What an agent is to do.

@@ -12,6 +12,7 @@ pub mod answer;
 pub mod call;
 pub mod frame;
 pub mod greeting;
+pub mod stripe;
 
 /// The versions of the protocol that this program speaks, best first. An old one stays for as long
 /// as clients of it may be around.

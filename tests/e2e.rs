@@ -16,5 +16,6 @@ mod e2e {
     mod reference;
     mod semantics;
     mod sequence;
+    mod servers;
     mod telemetry;
 }

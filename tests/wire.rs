@@ -9,3 +9,5 @@ mod fuzz;
 mod golden;
 #[path = "wire/samples.rs"]
 mod samples;
+#[path = "wire/stripes.rs"]
+mod stripes;

@@ -99,7 +99,10 @@ fn transport(value: &OsStr) -> Result<Option<Transport>, String> {
         Some("embedded") => Ok(None),
         Some("unix") => Ok(Some(Transport::Unix)),
         Some("tcp") => Ok(Some(Transport::Tcp)),
-        _ => Err(format!("--through needs embedded, unix or tcp, not {}", value.display())),
+        Some("servers") => Ok(Some(Transport::Servers("64K"))),
+        _ => {
+            Err(format!("--through needs embedded, unix, tcp or servers, not {}", value.display()))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! compare it with.
 
 mod agent;
+mod cluster;
 mod gluster;
 mod ssh;
 
@@ -13,6 +14,7 @@ use crate::site::Site;
 use crate::step::Step;
 
 pub(crate) use agent::Agent;
+pub(crate) use cluster::Cluster;
 
 /// What is mounted.
 #[derive(Clone)]
@@ -50,6 +52,8 @@ pub(crate) enum Program {
 pub(crate) enum Transport {
     Unix,
     Tcp,
+    /// Over TCP, to one of two agents over four data servers with stripes of that size.
+    Servers(&'static str),
 }
 
 impl Transport {
@@ -59,6 +63,7 @@ impl Transport {
         match self {
             Self::Unix => "unix",
             Self::Tcp => "tcp",
+            Self::Servers(_) => "servers",
         }
     }
 }
@@ -94,6 +99,8 @@ pub(crate) enum Behind<'a> {
     Nothing,
     /// Ours: it must end well.
     Agent(Service<'a>),
+    /// Ours, all of them.
+    Cluster(Cluster<'a>),
     /// Not ours to judge.
     Other(Service<'a>),
 }
@@ -105,6 +112,10 @@ impl Behind<'_> {
             Self::Nothing => client,
             Self::Agent(agent) => {
                 let stopped = agent.stop();
+                client.and(stopped)
+            }
+            Self::Cluster(cluster) => {
+                let stopped = cluster.stop();
                 client.and(stopped)
             }
             Self::Other(mut service) => {
@@ -125,6 +136,11 @@ impl Program {
     ) -> Result<Option<Mounting<'a>>, String> {
         let client = match self {
             Self::Iofwd(path) => client(path, cache),
+            Self::Remote { path, transport: Transport::Servers(stripe) } => {
+                let cluster = Cluster::start(site, path, area, stripe, "")?;
+                let client = client(path, cache).arg(&cluster.sources[0]).arg(&area.point);
+                return Ok(Some(Mounting { behind: Behind::Cluster(cluster), client }));
+            }
             Self::Remote { path, transport } => {
                 let agent = Agent::start(site, path, area, *transport, "")?;
                 let client = client(path, cache).arg(&agent.source).arg(&area.point);

@@ -137,6 +137,13 @@ const STAGES: &[Stage] = &[
     judge("remote-pjdfstest", "POSIX, with client and agent apart", judge::remote_pjdfstest),
     judge("remote-fio", "fio verifies, with client and agent apart", judge::remote_fio),
     judge("remote-fsx", "random operations, with client and agent apart", judge::remote_fsx),
+    judge(
+        "servers-pjdfstest",
+        "POSIX, on four data servers and two agents",
+        judge::servers_pjdfstest,
+    ),
+    judge("servers-fio", "fio verifies, on four data servers and two agents", judge::servers_fio),
+    judge("servers-fsx", "fsx through two agents, while data servers die", judge::servers_fsx),
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),

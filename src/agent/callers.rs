@@ -25,9 +25,11 @@ pub(super) struct Callers {
 
 /// A caller from another node: who it is there was told by its client.
 #[derive(Clone, Debug)]
-pub(crate) struct Guest {
-    pub(crate) identity: Identity,
-    pub(crate) job: JobId,
+pub struct Guest {
+    /// As whom it acts.
+    pub identity: Identity,
+    /// The job it belongs to.
+    pub job: JobId,
 }
 
 impl Callers {

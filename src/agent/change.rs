@@ -1,13 +1,10 @@
 //! Changing a running agent: the policy, the window, the depth, without losing a request.
 
-use std::sync::Arc;
-
 use iofwd_scheduler::time::Span;
 
 use crate::quantity;
 use crate::settings::Settings;
 
-use super::Agent;
 use super::engine::Tuning;
 use super::service::{Service, engine_settings};
 
@@ -44,8 +41,7 @@ impl Service {
 
     fn tune(&self, tuning: &Tuning) -> Result<(), String> {
         tuning.check()?;
-        let agents: Vec<&Arc<Agent>> = self.agents().collect();
-        agents.iter().try_for_each(|agent| agent.engine.tune(tuning))?;
+        self.agents().try_for_each(|agent| agent.engine().tune(tuning))?;
         let window = tuning.window.map(Span::as_nanos);
         tracing::info!(policy = tuning.policy, window_ns = window, depth = tuning.depth, "changed");
         Ok(())

@@ -3,7 +3,7 @@
 use iofwd_mount::store::Controlled;
 use iofwd_mount::{Caller, Errno};
 
-use crate::control::{FLUSH, SNAPSHOT, STATUS, snapshot_page, text};
+use crate::control::{FLUSH, SNAPSHOT, STATUS, text};
 use crate::report::Report;
 
 use super::Agent;
@@ -24,7 +24,7 @@ impl Agent {
             FLUSH => Some(self.settle().and_then(|()| text(&self.report().to_text(), room))),
             SNAPSHOT => {
                 let names = self.may_know_names(caller);
-                Some(snapshot_page(&self.pages, argument, room, || self.snapshot(names)))
+                Some(self.lookout.page(argument, room, || self.snapshot(names)))
             }
             _ => None,
         }

@@ -57,9 +57,10 @@ impl Agent {
     }
 
     pub(super) fn open_file(&self, node: Arc<Node>, how: OpenHow) -> Result<Opened, Errno> {
+        let claim = self.claim(&node.inode);
         let file = File::open(&node.inode, how.flags, how.readable)?;
         let attr = node.name(file.attr(&node.inode)?);
-        let open = OpenFile::new(node, file);
+        let open = OpenFile::new(node, file, claim);
         self.find_layout(&open, &attr);
         Ok(Opened { handle: self.files.insert(open), attr })
     }
@@ -67,7 +68,8 @@ impl Agent {
     pub(super) fn made(&self, made: Made) -> Created {
         let node = self.nodes.adopt(made.inode);
         let entry = node.entry(made.attr);
-        let open = OpenFile::new(node, made.file);
+        let claim = self.claim(&node.inode);
+        let open = OpenFile::new(node, made.file, claim);
         self.find_layout(&open, &entry.attr);
         Created { entry, handle: self.files.insert(open) }
     }

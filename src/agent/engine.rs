@@ -15,6 +15,7 @@ mod recorded;
 mod report;
 mod settings;
 mod slow;
+mod target;
 mod timer;
 mod transfer;
 mod tuning;
@@ -30,15 +31,13 @@ use iofwd_mount::store::WriteAt;
 use iofwd_mount::{DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Piece as Stretch, Pieces};
 use iofwd_scheduler::policy::{Batch, Decision};
-use iofwd_scheduler::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
+use iofwd_scheduler::request::{Extent, JobId, Operation, Request, RequestId, ServerId};
 use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::{Span, Time};
 
 use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
-
-use super::files::OpenFile;
 
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
@@ -49,6 +48,7 @@ use slow::Slow;
 use workers::{Task, Workers};
 
 pub use settings::{EngineSettings, LayoutSettings};
+pub(crate) use target::Target;
 pub use tuning::Tuning;
 
 /// The engine of one agent.
@@ -94,16 +94,16 @@ impl std::fmt::Debug for Core {
 
 impl Engine {
     /// Read from an open file, and answer.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         asker: Asker,
-        open: Arc<OpenFile>,
+        open: Arc<dyn Target>,
         offset: u64,
         size: u32,
         reply: DataReply,
     ) {
         let extent = Extent::new(offset, u64::from(size));
-        let known = open.node.layout.current();
+        let known = open.layout();
         let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.data(&[]) };
         let asked = Asked { asker, open: &open, operation: Operation::Read };
@@ -128,7 +128,7 @@ impl Engine {
         let (Some(id), Some(reply)) = (id, reply) else { return };
         transfer::with_buffer(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
-            let result = asked.open.file.read(into, stretch.extent.offset);
+            let result = asked.open.read(&[*stretch], into);
             self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
             match result {
                 Ok(count) => reply.data(&buffer[..count]),
@@ -138,24 +138,24 @@ impl Engine {
     }
 
     /// Write to an open file, and answer. Under `identity` if there is one.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         asker: Asker,
         identity: Option<Identity>,
-        open: Arc<OpenFile>,
+        open: Arc<dyn Target>,
         at: &WriteAt,
         data: &[u8],
         reply: Reply<u32>,
     ) {
         let extent = Extent::new(at.offset, data.len() as u64);
         let asked = Asked { asker, open: &open, operation: Operation::Write };
-        let known = open.node.layout.current();
+        let known = open.layout();
         let mut stretches = known.layout.split(extent);
         let Some(first) = stretches.next() else { return reply.send(Ok(0)) };
         let several = stretches.next().is_some();
         if several && !at.append {
             let payload = Payload::copy(data, self.core.budget.wait_for(data.len()));
-            let late = at.late.then(|| Arc::clone(&open.node));
+            let late = at.late.then(|| Arc::clone(&open));
             let answer = WholeAnswer::Write(reply, late);
             let whole = Whole::new(answer, known.layout.split(extent).count());
             let part = |stretch: &Stretch| {
@@ -178,7 +178,7 @@ impl Engine {
         data: &[u8],
         reply: Reply<u32>,
     ) {
-        let late = at.late.then(|| Arc::clone(&asked.open.node));
+        let late = at.late.then(|| Arc::clone(asked.open));
         let mut answer = Some(Answer::Write(reply, late));
         // Copied beforehand where it will probably have to wait, rather than under the lock.
         let budget = &self.core.budget;
@@ -196,7 +196,7 @@ impl Engine {
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append);
+        let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
         self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
         answer.send(result.map(call::Done::Written));
     }
@@ -225,7 +225,7 @@ impl Engine {
     }
 
     /// A signal reached the caller: if its request still waits for its turn, it waits no longer.
-    pub(super) fn interrupt(&self, key: RequestKey) {
+    pub(crate) fn interrupt(&self, key: RequestKey) {
         if let Some(piece) = self.core.withdraw(key) {
             piece.answer.send(Err(Errno::EINTR));
         }
@@ -257,17 +257,17 @@ impl Drop for Engine {
 
 /// On whose behalf a read or write is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker {
+pub(crate) struct Asker {
     /// Names the call, should it be interrupted.
-    pub(super) key: RequestKey,
+    pub(crate) key: RequestKey,
     /// The job it belongs to.
-    pub(super) job: JobId,
+    pub(crate) job: JobId,
 }
 
 /// Who asks for what, of which file.
 struct Asked<'a> {
     asker: Asker,
-    open: &'a Arc<OpenFile>,
+    open: &'a Arc<dyn Target>,
     operation: Operation,
 }
 
@@ -275,14 +275,14 @@ impl Asked<'_> {
     /// Bytes that nobody is known to hold yet go to the first server's queue, and it is time to ask
     /// again who does.
     fn unmapped(&self) -> ServerId {
-        self.open.node.layout.doubt();
+        self.open.doubt();
         ServerId(0)
     }
 
     fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
         Request {
             id,
-            file: FileId(self.open.node.id.0),
+            file: self.open.file(),
             job: self.asker.job,
             server: stretch.server.unwrap_or_else(|| self.unmapped()),
             operation: self.operation,
@@ -460,12 +460,12 @@ impl State {
 /// A request that came back.
 struct Ended<'a> {
     id: RequestId,
-    file: &'a Arc<OpenFile>,
+    file: &'a Arc<dyn Target>,
     outcome: Outcome,
 }
 
 impl<'a> Ended<'a> {
-    fn new(id: RequestId, file: &'a Arc<OpenFile>, outcome: Outcome) -> Ended<'a> {
+    fn new(id: RequestId, file: &'a Arc<dyn Target>, outcome: Outcome) -> Ended<'a> {
         Ended { id, file, outcome }
     }
 }

@@ -6,39 +6,27 @@ use std::sync::mpsc;
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::{Entry, NodeId};
-use iofwd_mount::{Caller, Errno, Reply, Store};
+use iofwd_mount::{Caller, Errno, Reply};
 use iofwd_scheduler::request::JobId;
 
 use crate::backend::posix::Identity;
 use crate::process::no_groups;
 use crate::settings;
 
-use super::Agent;
-use super::callers::Guest;
-use super::engine::EngineSettings;
+use super::{Forwarder, Guest};
 
-/// An export, and the agent of its directory.
+/// An export, and what is behind it.
 #[derive(Debug)]
 pub(super) struct Export {
     pub(super) settings: settings::Export,
-    pub(super) agent: Arc<Agent>,
+    pub(super) agent: Arc<dyn Forwarder>,
 }
 
 impl Export {
-    pub(super) fn open(
-        settings: &settings::Export,
-        engine: &EngineSettings,
-    ) -> Result<Export, String> {
-        let agent = Agent::new(&settings.path, engine).map_err(|errno| {
-            format!("cannot export {} as {}: {errno}", settings.path.display(), settings.name)
-        })?;
-        Ok(Export { settings: settings.clone(), agent: Arc::new(agent) })
-    }
-
     /// The directory below the export that a path leads to, with one reference to it.
     pub(super) fn subtree(&self, path: &[u8]) -> Result<NodeId, Errno> {
         let guest = Guest { identity: Identity::new(0, 0, no_groups()), job: JobId(0) };
-        let introduction = self.agent.callers.introduce(guest);
+        let introduction = self.agent.introduce(guest);
         let caller = Caller {
             uid: 0,
             gid: 0,
@@ -47,7 +35,7 @@ impl Export {
             introduced: Some(introduction),
         };
         let found = self.walk(&caller, path);
-        self.agent.callers.dismiss(introduction);
+        self.agent.dismiss(introduction);
         found
     }
 

@@ -10,6 +10,7 @@ use iofwd_mount::store::HandleId;
 
 use crate::backend::posix::{Directory, File};
 
+use super::keeper::Claim;
 use super::latch::Seen;
 use super::nodes::Node;
 
@@ -21,12 +22,13 @@ pub(super) struct OpenFile {
     /// Something was written through it.
     pub(super) written: AtomicBool,
     seen: Seen,
+    _claim: Option<Claim>,
 }
 
 impl OpenFile {
-    pub(super) fn new(node: Arc<Node>, file: File) -> OpenFile {
+    pub(super) fn new(node: Arc<Node>, file: File, claim: Option<Claim>) -> OpenFile {
         let seen = node.late_errors.opened();
-        OpenFile { node, file, written: AtomicBool::new(false), seen }
+        OpenFile { node, file, written: AtomicBool::new(false), seen, _claim: claim }
     }
 
     /// Report an error that came too late for the call that caused it, once.

@@ -6,26 +6,26 @@ use iofwd_mount::Errno;
 
 /// The last late error of a file, numbered. Each open file reports each number once.
 #[derive(Debug, Default)]
-pub(super) struct Latch(AtomicU64);
+pub(crate) struct Latch(AtomicU64);
 
 /// The last number that an open file has reported.
 #[derive(Debug)]
-pub(super) struct Seen(AtomicU64);
+pub(crate) struct Seen(AtomicU64);
 
 impl Latch {
     /// Keep an error.
-    pub(super) fn set(&self, errno: Errno) {
+    pub(crate) fn set(&self, errno: Errno) {
         let next = |now: u64| Some(((now >> 32) + 1) << 32 | u64::from(errno.raw() as u32));
         let _ = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
     }
 
     /// A file opened now has nothing to report yet.
-    pub(super) fn opened(&self) -> Seen {
+    pub(crate) fn opened(&self) -> Seen {
         Seen(AtomicU64::new(self.0.load(Ordering::Acquire)))
     }
 
     /// The error that this open file has not reported yet, if there is one.
-    pub(super) fn check(&self, seen: &Seen) -> Result<(), Errno> {
+    pub(crate) fn check(&self, seen: &Seen) -> Result<(), Errno> {
         let now = self.0.load(Ordering::Acquire);
         if seen.0.swap(now, Ordering::AcqRel) == now {
             return Ok(());

@@ -36,7 +36,8 @@ use super::files::OpenFile;
 use counts::Counts;
 use placement::Placement;
 
-pub(super) use kept::{Kept, Known};
+pub(super) use kept::Kept;
+pub(crate) use kept::Known;
 
 /// What is known of layouts in general.
 #[derive(Debug)]

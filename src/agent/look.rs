@@ -1,19 +1,23 @@
 //! Everything there is to tell of an agent, for those who watch it.
 
-use std::time::UNIX_EPOCH;
+use std::sync::Arc;
+use std::time::{Instant, UNIX_EPOCH};
 
-use iofwd_mount::store::NodeId;
+use iofwd_mount::Errno;
+use iofwd_mount::store::{Controlled, NodeId};
 use iofwd_scheduler::request::FileId;
 
-use crate::control::pages;
+use crate::control::pages::{self, Pages};
+use crate::control::snapshot_page;
 use crate::quantity;
+use crate::report::Report;
 use crate::settings::field;
 use crate::telemetry::Snapshot;
 use crate::telemetry::snapshot::{Export, Service as Clients, Setting};
 
-use super::Agent;
 use super::engine::EngineSettings;
 use super::service::{Peer, Service};
+use super::{Agent, Forwarder};
 
 /// Whether names of files are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,22 +28,50 @@ pub enum Names {
     Kept,
 }
 
-impl Agent {
-    /// Everything, at this moment.
-    pub fn snapshot(&self, names: Names) -> Snapshot {
-        let numbers = self.report();
+/// What those who watch a store need beside its numbers.
+#[derive(Debug)]
+pub(crate) struct Lookout {
+    pages: Pages,
+    setup: Vec<Setting>,
+    begun: Instant,
+}
+
+impl Lookout {
+    pub(crate) fn new(settings: &EngineSettings) -> Lookout {
+        Lookout { pages: Pages::default(), setup: setup(settings), begun: Instant::now() }
+    }
+
+    /// Everything there is to tell of a process with one store.
+    pub(crate) fn snapshot(&self, export: Export, numbers: &Report) -> Snapshot {
         Snapshot {
             uptime_ns: self.begun.elapsed().as_nanos() as u64,
-            exports: vec![self.look("", names)],
+            exports: vec![export],
             settings: self.setup.clone(),
             numbers: numbers.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             ..here()
         }
     }
 
-    fn look(&self, name: &str, names: Names) -> Export {
+    /// A page of it, for a control operation.
+    pub(crate) fn page(
+        &self,
+        argument: &[u8],
+        room: usize,
+        make: impl FnOnce() -> Snapshot,
+    ) -> Result<Controlled, Errno> {
+        snapshot_page(&self.pages, argument, room, make)
+    }
+}
+
+impl Agent {
+    /// Everything, at this moment.
+    pub fn snapshot(&self, names: Names) -> Snapshot {
+        self.lookout.snapshot(self.look(names), &self.report())
+    }
+
+    /// What it does as an export.
+    pub(super) fn look(&self, names: Names) -> Export {
         let mut export = self.engine.look(&|file| self.file_name(file, names));
-        export.name = name.into();
         export.nodes = self.nodes.len() as u64;
         export.open_files = self.files.len() as u64;
         for (server, known) in export.servers.iter_mut().zip(self.layouts.servers()) {
@@ -76,11 +108,19 @@ impl Service {
         Snapshot {
             uptime_ns: self.uptime().as_nanos() as u64,
             service: Some(service),
-            exports: self.named_agents().map(|(name, agent)| agent.look(name, names)).collect(),
+            exports: self.look_at_exports(names),
             settings: self.settings.shown().into_iter().map(setting).collect(),
             numbers: numbers.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             ..here()
         }
+    }
+
+    fn look_at_exports(&self, names: Names) -> Vec<Export> {
+        let look = |(name, agent): (&str, &Arc<dyn Forwarder>)| Export {
+            name: name.into(),
+            ..agent.look(names)
+        };
+        self.named_agents().map(look).collect()
     }
 
     /// A page of it, for somebody who asks in words: a line with its token and the length of all, and
@@ -115,7 +155,7 @@ impl Service {
 }
 
 /// How an agent without a settings file is set up, in the words of one.
-pub(super) fn setup(settings: &EngineSettings) -> Vec<Setting> {
+fn setup(settings: &EngineSettings) -> Vec<Setting> {
     let window = settings.window.map_or_else(|| "that of the policy".into(), quantity::show_span);
     let values = [
         ("scheduler", "policy", settings.policy.clone()),

@@ -23,6 +23,7 @@ use crate::settings::{self, Settings, Transport};
 use crate::tls::AgentTls;
 use crate::wire::greeting::{Bytes32, Welcome};
 
+use super::Forwarder;
 use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
 use super::session::{Counts, Rights, Session, Squash, Terms};
@@ -43,6 +44,9 @@ pub struct Service {
     begun: Instant,
     is_stopping: AtomicBool,
 }
+
+/// What is behind an export, or why it cannot be had.
+pub type Opened = Result<Arc<dyn Forwarder>, String>;
 
 /// A client, and what its further connections must show.
 #[derive(Debug)]
@@ -79,8 +83,11 @@ impl Peer {
 }
 
 impl Service {
-    /// Open the exports; nobody can connect yet.
-    pub fn new(settings: Settings) -> Result<Arc<Service>, String> {
+    /// Open the exports, each as it is said; nobody can connect yet.
+    pub fn new(
+        settings: Settings,
+        open: &dyn Fn(&settings::Export, &EngineSettings) -> Opened,
+    ) -> Result<Arc<Service>, String> {
         let key = settings.key_file.as_deref().map(Key::load).transpose();
         let key = key.map_err(|error| error.to_string())?;
         let tls = settings.tls.as_ref().map(|files| {
@@ -91,8 +98,14 @@ impl Service {
         let mut engine = engine_settings(&settings);
         engine.layouts = layouts(&settings.layout)?;
         engine.check()?;
-        let exports: Result<Vec<Export>, String> =
-            settings.exports.iter().map(|export| Export::open(export, &engine)).collect();
+        let exports: Result<Vec<Export>, String> = settings
+            .exports
+            .iter()
+            .map(|export| {
+                let agent = open(export, &engine)?;
+                Ok(Export { settings: export.clone(), agent })
+            })
+            .collect();
         let hub = Hub::start(THREADS, settings.limits.memory as usize)
             .map_err(|error| format!("cannot start: {error}"))?;
         Ok(Arc::new(Service {
@@ -269,8 +282,7 @@ impl Service {
     }
 
     fn unanswered(&self) -> u64 {
-        let waiting: usize =
-            self.exports.iter().map(|export| export.agent.waiting_for_locks()).sum();
+        let waiting: usize = self.exports.iter().map(|export| export.agent.waiting()).sum();
         let count = |of: &AtomicU64| of.load(Ordering::SeqCst);
         let answered = count(&self.counts.done) + count(&self.counts.failed) + waiting as u64;
         count(&self.counts.accepted).saturating_sub(answered)
@@ -317,7 +329,7 @@ impl Service {
     }
 
     /// The agents of the exports, by name.
-    pub(super) fn named_agents(&self) -> impl Iterator<Item = (&str, &Arc<super::Agent>)> {
+    pub(super) fn named_agents(&self) -> impl Iterator<Item = (&str, &Arc<dyn Forwarder>)> {
         self.exports.iter().map(|export| (export.settings.name.as_str(), &export.agent))
     }
 
@@ -327,7 +339,7 @@ impl Service {
     }
 
     /// The agents of the exports.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Arc<super::Agent>> {
+    pub(super) fn agents(&self) -> impl Iterator<Item = &Arc<dyn Forwarder>> {
         self.exports.iter().map(|export| &export.agent)
     }
 }

@@ -7,6 +7,7 @@ mod connection;
 mod dispatch;
 mod responder;
 mod rights;
+mod stripes;
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,11 +18,11 @@ use dashmap::mapref::entry::Entry as Slot;
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::{Attr, Entry, HandleId, LockOwner, NodeId};
-use iofwd_mount::{Errno, Reply, Store};
+use iofwd_mount::{Errno, Reply};
 
 use crate::link::{Hub, Link};
 
-use super::Agent;
+use super::Forwarder;
 use connection::Connection;
 
 pub use rights::{Rights, Squash};
@@ -32,7 +33,7 @@ pub struct Session {
     id: u64,
     /// In words, for people.
     client: String,
-    agent: Arc<Agent>,
+    agent: Arc<dyn Forwarder>,
     /// The node that the client calls its root.
     root: NodeId,
     rights: Rights,
@@ -70,7 +71,7 @@ pub struct Terms {
     /// Who it is, in words.
     pub client: String,
     /// What it may use.
-    pub agent: Arc<Agent>,
+    pub agent: Arc<dyn Forwarder>,
     /// The directory below the export that it sees as its root.
     pub root: NodeId,
     /// As whom.
@@ -145,7 +146,7 @@ impl Session {
     }
 
     fn give_back(&self) {
-        self.agent.release_locks(self.id);
+        self.agent.left(self.id);
         let files: Vec<HandleId> = self.files.iter().map(|file| *file.key()).collect();
         files.into_iter().for_each(|handle| self.drop_handle(handle));
         let nodes: Vec<NodeId> = self.nodes.iter().map(|node| *node.key()).collect();

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::agent::engine::EngineSettings;
 use crate::agent::listener::Listeners;
 use crate::agent::look::Names;
 use crate::agent::service::Service;
+use crate::agent::{Agent, Forwarder};
 use crate::backend::posix::{self, Identity};
 use crate::key::Key;
-use crate::settings::{Settings, TelemetrySettings};
+use crate::settings::{Export, ServerSettings, Settings, TelemetrySettings};
+use crate::striped::{Setup, Striped};
 use crate::telemetry;
 use crate::tls::AgentTls;
 
@@ -54,14 +57,22 @@ pub(super) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     arguments.log.start()?;
     posix::raise_limit();
     warn_of(&settings);
-    let service = Service::new(settings)?;
+    let service = Service::new(settings, &open)?;
+    serve(&service, &|service| reload(service, config))
+}
+
+/// Serve until a signal says that it is enough; then end in order, and tell.
+pub(super) fn serve(
+    service: &Arc<Service>,
+    on_hangup: &dyn Fn(&Service),
+) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("iofwd-runtime")
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(serve(&service, config))?;
+    runtime.block_on(wait(service, on_hangup))?;
     runtime.shutdown_background();
     let totals = service.stop()?;
     let total = |name| totals.get(name).unwrap_or("0").to_owned();
@@ -73,6 +84,31 @@ pub(super) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         total("lost")
     ));
     Ok(if total("lost") == "0" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is behind an export.
+fn open(export: &Export, engine: &EngineSettings) -> Result<Arc<dyn Forwarder>, Failure> {
+    let explain = |reason: String| format!("cannot export {}: {reason}", export.name);
+    if let Some(servers) = &export.servers {
+        let setup = setup(servers).map_err(explain)?;
+        return Ok(Striped::open(&setup, engine).map_err(explain)?);
+    }
+    match Agent::new(&export.path, engine) {
+        Ok(agent) => Ok(Arc::new(agent)),
+        Err(errno) => Err(explain(format!("{}: {errno}", export.path.display()))),
+    }
+}
+
+/// The data servers that settings mean.
+fn setup(servers: &ServerSettings) -> Result<Setup, Failure> {
+    let key = servers.key_file.as_deref().map(Key::load).transpose();
+    Ok(Setup {
+        servers: servers.addresses.clone(),
+        key: key.map_err(|error| error.to_string())?,
+        stripe_size: servers.stripe_size,
+        stripe_count: servers.stripe_count.unwrap_or(servers.addresses.len() as u32),
+        patience: servers.timeout,
+    })
 }
 
 fn read(config: &Path) -> Result<Settings, Failure> {
@@ -106,8 +142,8 @@ fn warn_of(settings: &Settings) {
     }
 }
 
-/// Serve until a signal says that it is enough.
-async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
+/// Let clients in until a signal says that it is enough.
+async fn wait(service: &Arc<Service>, on_hangup: &dyn Fn(&Service)) -> Result<(), Failure> {
     let fail = |error: std::io::Error| format!("cannot wait for signals: {error}");
     let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
@@ -121,7 +157,7 @@ async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
-            _ = hangup.recv() => reload(service, config),
+            _ = hangup.recv() => on_hangup(service),
             _ = tick.tick() => service.reap(),
         }
     }

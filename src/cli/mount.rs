@@ -18,7 +18,8 @@ use crate::client::{Address, Client, How, Source};
 use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
-use crate::telemetry;
+use crate::striped::{Setup, Striped};
+use crate::telemetry::{self, Snapshot};
 use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
@@ -41,6 +42,8 @@ enum From {
     Directory(PathBuf),
     /// What an agent elsewhere exports.
     Agent(Box<How>),
+    /// Files striped over data servers, through an agent of our own.
+    Servers(Box<Setup>),
 }
 
 /// The other side of the mount.
@@ -58,6 +61,16 @@ impl Behind for Agent {
 
     fn report(&self) -> Report {
         Agent::report(self)
+    }
+}
+
+impl Behind for Striped {
+    fn settle(&self) -> Result<(), Errno> {
+        Striped::settle(self)
+    }
+
+    fn report(&self) -> Report {
+        Striped::report(self)
     }
 }
 
@@ -115,13 +128,13 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
 
 impl From {
     fn set_key(&mut self, file: &Path) -> Result<(), Failure> {
-        match self {
-            From::Agent(how) => {
-                how.key = Some(Key::load(file).map_err(|error| error.to_string())?);
-                Ok(())
-            }
-            From::Directory(_) => Err("key_file: a directory needs no key".into()),
-        }
+        let key = match self {
+            From::Agent(how) => &mut how.key,
+            From::Servers(setup) => &mut setup.key,
+            From::Directory(_) => return Err("key_file: a directory needs no key".into()),
+        };
+        *key = Some(Key::load(file).map_err(|error| error.to_string())?);
+        Ok(())
     }
 
     fn open(
@@ -134,8 +147,13 @@ impl From {
                 let agent = Agent::new(path, settings)
                     .map_err(|errno| format!("cannot export {}: {errno}", path.display()))?;
                 let agent = Arc::new(agent);
-                publish(metrics, &agent)?;
+                publish(metrics, &agent, |agent| agent.snapshot(Names::Kept))?;
                 Ok(agent)
+            }
+            From::Servers(setup) => {
+                let striped = Striped::open(setup, settings)?;
+                publish(metrics, &striped, Striped::snapshot)?;
+                Ok(striped)
             }
             From::Agent(_) if metrics.is_some() => {
                 Err("--metrics: the agent has the numbers; set [telemetry] listen in its settings"
@@ -149,12 +167,16 @@ impl From {
     }
 }
 
-/// Metrics and the page of an agent in this process, without names of files: anybody here can look.
-fn publish(metrics: Option<SocketAddr>, agent: &Arc<Agent>) -> Result<(), Failure> {
+/// Metrics and the page of what is in this process, without names of files: anybody here can look.
+fn publish<T: Send + Sync + 'static>(
+    metrics: Option<SocketAddr>,
+    watched: &Arc<T>,
+    look: fn(&T) -> Snapshot,
+) -> Result<(), Failure> {
     let Some(address) = metrics else { return Ok(()) };
-    let watched = Arc::downgrade(agent);
+    let watched = Arc::downgrade(watched);
     let address = telemetry::http::serve(address, move || {
-        watched.upgrade().map(|agent| agent.snapshot(Names::Kept)).unwrap_or_default()
+        watched.upgrade().map(|watched| look(&watched)).unwrap_or_default()
     })?;
     tracing::info!(%address, "metrics");
     Ok(())
@@ -248,6 +270,9 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
 /// What is to be mounted, and how the list of mounts shows it.
 fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String), Failure> {
     let typed = &arguments.source;
+    if let Some(list) = typed.to_str().and_then(|typed| typed.strip_prefix("servers:")) {
+        return servers(arguments, list);
+    }
     let agent = typed.to_str().and_then(Source::parse).filter(|_| !typed.is_dir());
     let Some(agent) = agent else {
         let path = typed.canonicalize().map_err(|error| {
@@ -274,6 +299,26 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
     let shown = how.source.to_string();
     Ok((From::Agent(Box::new(how)), shown))
 }
+
+/// Files striped over these data servers.
+fn servers(arguments: &MountArguments, list: &str) -> Result<(From, String), Failure> {
+    let servers: Vec<String> = list.split(',').map(String::from).collect();
+    if let Some(wrong) = servers.iter().find(|server| Source::parse(server).is_none()) {
+        return Err(format!("'{wrong}' is no data server: write servers:HOST:PORT,HOST:PORT,..."));
+    }
+    let key = arguments.key_file.as_deref().map(Key::load).transpose();
+    let setup = Setup {
+        stripe_count: servers.len() as u32,
+        servers,
+        key: key.map_err(|error| error.to_string())?,
+        stripe_size: arguments.stripe,
+        patience: SERVERS_PATIENCE,
+    };
+    Ok((From::Servers(Box::new(setup)), format!("servers:{list}")))
+}
+
+/// How long a data server that is away is waited for.
+const SERVERS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the connection is made safe, if it is to be.
 fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {

@@ -39,7 +39,7 @@ pub fn ask(
             Some(pvfs::parse(&distribution, &handles, advice.pvfs.as_ref()))
         }
         Engine::BeeGfs => ask_beegfs(source),
-        Engine::Rule | Engine::Plain => None,
+        Engine::Rule | Engine::Iofwd | Engine::Plain => None,
     }
 }
 

@@ -11,7 +11,8 @@ use crate::quantity::{show_bytes, show_span};
 
 use super::field;
 use super::{
-    Export, LayoutSettings, Limits, SchedulerSettings, Settings, Squash, TelemetrySettings,
+    Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash,
+    TelemetrySettings,
 };
 
 /// A field's name, and its value in words.
@@ -182,18 +183,40 @@ impl Export {
             None => "root over TCP, none over a unix socket",
         };
         let clients: Vec<String> = self.clients.iter().map(ToString::to_string).collect();
-        vec![
-            ("name", self.name.clone()),
-            ("path", self.path.display().to_string()),
-            ("read_only", yes(self.read_only)),
-            ("squash", squash.into()),
-            ("anonymous_uid", self.anonymous_uid.to_string()),
-            ("anonymous_gid", self.anonymous_gid.to_string()),
-            ("clients", list(&clients, "everybody")),
-            ("subtrees", yes(self.subtrees)),
-            ("least_uid", self.least_uid.to_string()),
-        ]
+        [("name", self.name.clone()), ("path", self.path.display().to_string())]
+            .into_iter()
+            .chain(server_values(self.servers.as_ref()))
+            .chain([
+                ("read_only", yes(self.read_only)),
+                ("squash", squash.into()),
+                ("anonymous_uid", self.anonymous_uid.to_string()),
+                ("anonymous_gid", self.anonymous_gid.to_string()),
+                ("clients", list(&clients, "everybody")),
+                ("subtrees", yes(self.subtrees)),
+                ("least_uid", self.least_uid.to_string()),
+            ])
+            .collect()
     }
+}
+
+/// What is said of data servers, if there are any.
+fn server_values(servers: Option<&ServerSettings>) -> Vec<Value> {
+    let Some(servers) = servers else {
+        let names = ["servers", "servers_key_file", "stripe_size", "stripe_count"];
+        let none = names.into_iter().chain(["servers_timeout"]);
+        let none = none.map(|name| (name, "none: it is a directory".to_string()));
+        return std::iter::once(("backend", "directory".to_string())).chain(none).collect();
+    };
+    let count = servers.stripe_count.map_or_else(|| "all of them".into(), |n| n.to_string());
+    let none = "none: they are this machine's";
+    vec![
+        ("backend", "servers".into()),
+        ("servers", servers.addresses.join(", ")),
+        ("servers_key_file", path(servers.key_file.as_deref(), none)),
+        ("stripe_size", show_bytes(servers.stripe_size)),
+        ("stripe_count", count),
+        ("servers_timeout", format!("{} s", servers.timeout.as_secs())),
+    ]
 }
 
 fn yes(flag: bool) -> String {

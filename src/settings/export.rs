@@ -1,4 +1,4 @@
-//! A directory that an agent gives to clients, and to whom.
+//! What an agent gives to clients, a directory or a file system of data servers, and to whom.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -6,14 +6,17 @@ use std::path::PathBuf;
 use super::listen::Transport;
 use super::network::Network;
 use super::section::{Reader, Section};
+use super::servers::ServerSettings;
 
-/// A directory that clients can mount by name.
+/// What clients can mount by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// What clients call it.
     pub name: String,
-    /// The directory.
+    /// The directory, if it is one.
     pub path: PathBuf,
+    /// The data servers, if its files are striped over some.
+    pub servers: Option<ServerSettings>,
     /// Refuse every change.
     pub read_only: bool,
     /// Whose requests are done as the anonymous user, if the file says so; see
@@ -61,6 +64,7 @@ impl Export {
         let export = Export {
             name: section.text("name").unwrap_or_default(),
             path: section.path("path").unwrap_or_default(),
+            servers: ServerSettings::read(section),
             read_only: section.flag("read_only", false),
             squash: squash(section),
             anonymous_uid: section.number("anonymous_uid"),
@@ -70,7 +74,7 @@ impl Export {
             least_uid: section.number("least_uid"),
         };
         check_name(section, &export.name);
-        if export.path.as_os_str().is_empty() {
+        if export.path.as_os_str().is_empty() && export.servers.is_none() {
             section.refuse("path", "missing: write the directory to export".into());
         }
         section.refuse_unknown();
@@ -147,6 +151,7 @@ mod tests {
         Export {
             name: "home".into(),
             path: "/srv/home".into(),
+            servers: None,
             read_only: false,
             squash: None,
             anonymous_uid: 65_534,

@@ -180,6 +180,15 @@ pub const FIELDS: &[Field] = &[
 
     field("export", "name", "what clients call it: HOST:PORT/NAME"),
     field("export", "path", "the directory"),
+    field("export", "backend", "what it is: a directory, or files striped over data servers"),
+    field("export", "servers", "where the data servers are, in an order that stays; the first has the names"),
+    field("export", "servers_key_file", "the key that the data servers have too"),
+    field("export", "stripe_size", "bytes of a new file on one data server before the next one follows")
+        .of(Unit::Bytes, 64 * KIB, (4 * KIB, 4 * GIB), "smaller than a page, every request would be cut up; 4G is more than any file system has"),
+    field("export", "stripe_count", "over how many data servers a new file is striped")
+        .bound(Unit::Count, None, (1, 1024), "each has a queue of its own"),
+    field("export", "servers_timeout", "how long a data server that is away is waited for; then its files fail with EIO")
+        .of(Unit::Time, 60 * SECOND, (SECOND, 86_400 * SECOND), "in less no server can be started again; for more nobody waits"),
     field("export", "read_only", "whether every change is refused"),
     field("export", "squash", "whose requests are done as the anonymous user: root's, all, or none"),
     field("export", "anonymous_uid", "user id of the anonymous user")

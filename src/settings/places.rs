@@ -34,7 +34,13 @@ impl Settings {
             check("layout", 0, "ceph_command", file(path));
         }
         for (index, export) in self.exports.iter().enumerate() {
-            check("export", index, "path", directory(&export.path));
+            match &export.servers {
+                None => check("export", index, "path", directory(&export.path)),
+                Some(servers) => {
+                    let key = servers.key_file.as_deref().map_or(Ok(()), file);
+                    check("export", index, "servers_key_file", key);
+                }
+            }
         }
         if problems.is_empty() {
             return Ok(());

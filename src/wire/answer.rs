@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use iofwd_mount::store::{Attr, Created, Entry, Lock, Opened, OpenedDirectory, Statfs};
 
 use super::frame::Malformed;
+use super::stripe::Standing;
 
 /// An answer, with the number of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,8 @@ pub enum Value {
     Data,
     /// The payload has [`Listed`] names, one after the other.
     Names,
+    /// How a striped file stands.
+    Standing(Standing),
 }
 
 /// One name of a directory.

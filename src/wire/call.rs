@@ -9,6 +9,8 @@ use iofwd_mount::store::{
     Changes, CopyRange, HandleId, Lock, NewNode, NodeId, OpenHow, ReadAt, WriteAt,
 };
 
+use super::stripe::{FileCall, ObjectCall};
+
 /// A call with its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request<'a> {
@@ -212,6 +214,10 @@ pub enum Call<'a> {
     Control {
         command: u32,
     },
+    /// Of a data server: stripes. The payload has the bytes of a write.
+    Object(ObjectCall),
+    /// Of the data server that has the names: how a striped file stands.
+    File(FileCall),
 }
 
 /// A request for a lock; its owner is one of this client's.

@@ -26,6 +26,12 @@ fn clients_of_two_agents_are_as_two_programs_on_one_machine() {
     compare(Through::AgentEach, 30);
 }
 
+#[test]
+fn clients_of_two_agents_over_four_data_servers_are_as_two_programs_on_one_machine() {
+    compare(Through::Servers("64K"), 10);
+    compare(Through::Servers("4K"), 10);
+}
+
 fn compare(through: Through, cases: u32) {
     let Some(clients) = Clients::start(through, 2, &[]) else { return };
     let (backing, plain) = (clients.ground.backing(), clients.ground.plain());

@@ -3,6 +3,7 @@
 
 mod agent;
 mod clients;
+mod data;
 mod ground;
 mod locking;
 mod mount;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use agent::Agent;
 pub(crate) use clients::{Clients, Through};
+pub(crate) use data::DataServers;
 pub(crate) use ground::Ground;
 pub(crate) use locking::{lock, lock_range};
 pub(crate) use mount::Mount;

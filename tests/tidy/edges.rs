@@ -147,6 +147,20 @@ const EDGES: &[Edge] = &[
         instead: "penalties are counted, not carried out: take the time as an argument",
     },
     Edge {
+        // It puts a store together from clients and the agent's engine.
+        room: "src/striped",
+        never: &[
+            "fuser",
+            "clap",
+            "tokio",
+            "crate::backend",
+            "crate::cli",
+            "crate::settings",
+            "iofwd_mount::session",
+        ],
+        instead: "files over data servers are reached over the wire: the command line says which",
+    },
+    Edge {
         room: "src/tls",
         never: &["clap", "iofwd_mount", "crate"],
         instead: "TLS ends at a plain socket: nobody behind it knows of it, nor it of them",

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use iofwd::wire::answer::{Listed, take_name};
 use iofwd::wire::frame::{self, PREFIX};
+use iofwd::wire::stripe;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::samples;
+use super::{samples, stripes};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -55,6 +56,7 @@ fn every_message_is_what_it_always_was() {
     }
     let listed = samples::listed().append(Vec::new());
     table.line("listed", "name", &listed);
+    table.line("stripes", "file", &stripe::append(&stripes::stripes(), Vec::new()));
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/wire/golden.txt");
     if std::env::var_os("IOFWD_BLESS").is_some() {
         std::fs::write(&path, &table.0).expect("the sources can be written");

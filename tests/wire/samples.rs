@@ -8,6 +8,8 @@ use iofwd_mount::store::{
     Opened, OpenedDirectory, ReadAt, SetTime, Statfs, Timestamp, WriteAt,
 };
 
+use super::stripes;
+
 const NODE: NodeId = NodeId(7);
 const HANDLE: HandleId = HandleId(9);
 const HOW: OpenHow = OpenHow { flags: 0x8002, readable: true };
@@ -53,7 +55,7 @@ pub(crate) fn calls() -> Vec<(&'static str, Call<'static>)> {
     let write = WriteAt { node, handle, offset: 70_000, append: true, late: false };
     let copy =
         CopyRange { source: handle, source_offset: 1, target: handle, target_offset: 2, length: 3 };
-    vec![
+    let mut calls = vec![
         ("ping", Call::Ping),
         ("introduce", Call::Introduce { slot: 1, uid: 1000, gid: 100, job: 4711 }),
         ("cancel", Call::Cancel { id: 500 }),
@@ -94,7 +96,10 @@ pub(crate) fn calls() -> Vec<(&'static str, Call<'static>)> {
         ("copy_file_range", Call::CopyFileRange(copy)),
         ("ioctl", Call::Ioctl { handle, command: 0x8008_6601, room: 8 }),
         ("control", Call::Control { command: 1 }),
-    ]
+    ];
+    calls.extend(stripes::objects().into_iter().map(|(name, call)| (name, Call::Object(call))));
+    calls.extend(stripes::files().into_iter().map(|(name, call)| (name, Call::File(call))));
+    calls
 }
 
 /// Requests, by the name of their call.
@@ -122,6 +127,7 @@ pub(crate) fn answers() -> Vec<(&'static str, Answer)> {
         ("controlled", Ok(Value::Controlled(-1))),
         ("data", Ok(Value::Data)),
         ("names", Ok(Value::Names)),
+        ("standing", Ok(Value::Standing(stripes::standing()))),
         ("error", Err(2)),
     ];
     values.map(|(name, result)| (name, Answer { id: 300, result })).to_vec()

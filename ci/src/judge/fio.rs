@@ -19,7 +19,7 @@ pub(crate) fn remote_fio(site: &Site) -> Verdict {
     over_each_transport(site, || judge(site, &[Cache::Coherent]).map(|()| SIZES.into()))
 }
 
-fn judge(site: &Site, modes: &[Cache]) -> Result<(), String> {
+pub(crate) fn judge(site: &Site, modes: &[Cache]) -> Result<(), String> {
     let area = |cache| Area::for_mode(site, "fio", cache);
     in_each_mode(site, modes, area, |mounted, _| {
         for (block, size) in [("32k", "4m"), ("1m", "16m")] {
@@ -31,7 +31,7 @@ fn judge(site: &Site, modes: &[Cache]) -> Result<(), String> {
     })
 }
 
-const SIZES: &str = "32 KiB and 1 MiB, direct and buffered";
+pub(crate) const SIZES: &str = "32 KiB and 1 MiB, direct and buffered";
 
 /// Writes all of it in random order, then reads it back and checks sums and places.
 fn verify(block: &str, size: &str, direct: &str) -> Step {

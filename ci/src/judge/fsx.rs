@@ -59,7 +59,7 @@ fn judge(site: &Site, cache: Cache, seed: u32, operations: u32) -> Result<(), St
 const OPERATIONS: u32 = 100_000;
 const REMOTE_OPERATIONS: u32 = 30_000;
 
-const SETTINGS: &str = "
+pub(crate) const SETTINGS: &str = "
 [weights]
 close_open = 1
 invalidate = 1

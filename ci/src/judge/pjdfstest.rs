@@ -22,7 +22,7 @@ pub(crate) fn remote_pjdfstest(site: &Site) -> Verdict {
     over_each_transport(site, || judge(site, &[Cache::Coherent]))
 }
 
-fn judge(site: &Site, modes: &[Cache]) -> Result<String, String> {
+pub(crate) fn judge(site: &Site, modes: &[Cache]) -> Result<String, String> {
     let area = Area::new(site, "pjdfstest")?;
     let settings = area.beside.join("settings.toml");
     fs::write(&settings, SETTINGS).map_err(|e| format!("{}: {e}", settings.display()))?;

@@ -81,6 +81,7 @@ fn directory(path: &Path) -> Result<(), String> {
 const FILES: &[(&str, &str)] = &[
     ("ci/package/iofwd-agent.service", "lib/systemd/system/iofwd-agent.service"),
     ("ci/package/iofwd-mount@.service", "lib/systemd/system/iofwd-mount@.service"),
+    ("ci/package/iofwd-server.service", "lib/systemd/system/iofwd-server.service"),
     ("README.md", "usr/share/doc/iofwd/README.md"),
     ("SEMANTICS.md", "usr/share/doc/iofwd/SEMANTICS.md"),
     ("LICENSE", "usr/share/doc/iofwd/copyright"),

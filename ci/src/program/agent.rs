@@ -30,7 +30,7 @@ impl<'a> Agent<'a> {
                 let socket = format!("unix:{}", area.beside.join("socket").display());
                 (socket.clone(), socket)
             }
-            Transport::Tcp => {
+            Transport::Tcp | Transport::Servers(_) => {
                 let address = format!("127.0.0.1:{}", free_port()?);
                 (address.clone(), format!("{address}/{EXPORT}"))
             }

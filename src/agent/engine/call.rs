@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::{DataReply, Errno, Reply};
 
-use crate::agent::files::OpenFile;
-use crate::agent::nodes::Node;
 use crate::backend::posix::Identity;
 use crate::budget::Share;
+
+use super::target::Target;
 
 /// A request that waits for its turn.
 #[derive(Debug)]
 pub(super) struct Piece {
-    pub(super) file: Arc<OpenFile>,
+    pub(super) file: Arc<dyn Target>,
     pub(super) key: RequestKey,
     pub(super) identity: Option<Identity>,
     pub(super) payload: Payload,
@@ -81,8 +81,8 @@ impl Done {
 pub(super) enum Answer {
     /// The caller of a read.
     Read(DataReply),
-    /// The caller of a write; nobody waits for a late one, so its error is kept with the node.
-    Write(Reply<u32>, Option<Arc<Node>>),
+    /// The caller of a write; nobody waits for a late one, so its error is kept with the file.
+    Write(Reply<u32>, Option<Arc<dyn Target>>),
     /// A call that has other parts: which one this is, and how many bytes it asked for.
     Part(Arc<Whole>, usize, u64),
 }
@@ -101,9 +101,9 @@ impl Answer {
     }
 }
 
-fn send_written(reply: Reply<u32>, late: Option<Arc<Node>>, result: Result<u64, Errno>) {
-    if let (Some(node), Err(errno)) = (late, &result) {
-        node.late_errors.set(*errno);
+fn send_written(reply: Reply<u32>, late: Option<Arc<dyn Target>>, result: Result<u64, Errno>) {
+    if let (Some(file), Err(errno)) = (late, &result) {
+        file.failed_late(*errno);
     }
     reply.send(result.map(|count| count as u32));
 }
@@ -131,7 +131,7 @@ struct Part {
 #[derive(Debug)]
 pub(super) enum WholeAnswer {
     Read(DataReply),
-    Write(Reply<u32>, Option<Arc<Node>>),
+    Write(Reply<u32>, Option<Arc<dyn Target>>),
 }
 
 impl Whole {

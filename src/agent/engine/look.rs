@@ -31,7 +31,7 @@ struct Copied {
 
 impl Engine {
     /// What it does now and has done so far. Files are called what `name` calls them.
-    pub(in crate::agent) fn look(&self, name: &dyn Fn(FileId) -> String) -> Export {
+    pub(crate) fn look(&self, name: &dyn Fn(FileId) -> String) -> Export {
         let copied = self.copy();
         let offset = self.core.clock.offset();
         let (waiting, limit) = self.core.budget.used();

@@ -7,9 +7,10 @@ use iofwd_scheduler::request::Operation;
 use iofwd_scheduler::scheduler::Held;
 use iofwd_scheduler::time::{Span, Time};
 
-use crate::agent::files::OpenFile;
 use crate::job::Job;
 use crate::telemetry::show;
+
+use super::target::Target;
 
 /// A request that took long.
 pub(super) struct Slow {
@@ -18,7 +19,7 @@ pub(super) struct Slow {
     pub(super) held: Option<Held>,
     pub(super) policy: &'static str,
     pub(super) window: Option<Window>,
-    pub(super) file: Arc<OpenFile>,
+    pub(super) file: Arc<dyn Target>,
 }
 
 impl Slow {
@@ -30,8 +31,7 @@ impl Slow {
             Operation::Write => "write",
         };
         let took = span(self.ended.since(request.arrived));
-        let file = self.file.node.inode.seen_at();
-        let file = String::from_utf8_lossy(&file);
+        let file = self.file.name();
         tracing::warn!(
             job = Job::show(request.job.0),
             %file,

@@ -1,9 +1,10 @@
-//! Does a batch: neighbours in the file in one call, each member's bytes to whom they belong.
+//! Does a batch: what its file lets go together in one call, each member's bytes to whom they belong.
 
 use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
 
 use iofwd_mount::Errno;
+use iofwd_scheduler::layout::Piece as Stretch;
 use iofwd_scheduler::request::{Operation, Request};
 use iofwd_scheduler::scheduler::Outcome;
 
@@ -29,7 +30,7 @@ pub(super) fn run(core: &Core, task: Task) {
     let mut results = Vec::with_capacity(task.members.len());
     let mut operations = 0;
     for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
-        left.extent.touches(right.extent) && go_together(left_piece, right_piece)
+        left_piece.file.joins(left, right) && go_together(left_piece, right_piece)
     }) {
         results.extend(do_run(run));
         operations += 1;
@@ -49,7 +50,7 @@ fn go_together(left: &Piece, right: &Piece) -> bool {
     !left.append && !right.append && left.identity == right.identity
 }
 
-/// Neighbours in the file, in one system call.
+/// What goes together, in one call.
 fn do_run(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
     let Some((first, piece)) = run.first() else { return Vec::new() };
     match first.operation {
@@ -68,8 +69,8 @@ fn read(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
         run.iter().map(|(request, _)| vec![0; request.length() as usize]).collect();
     let mut slices: Vec<IoSliceMut<'_>> =
         buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
-    let (first, piece) = &run[0];
-    let result = piece.file.file.read(&mut slices, first.extent.offset);
+    let (_, piece) = &run[0];
+    let result = piece.file.read(&stretches(run), &mut slices);
     share(run, result)
         .into_iter()
         .zip(buffers)
@@ -83,9 +84,19 @@ fn read(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
 fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
     let slices: Vec<IoSlice<'_>> =
         run.iter().map(|(_, piece)| IoSlice::new(piece.payload.bytes())).collect();
-    let (first, piece) = &run[0];
-    let result = piece.file.file.write(&slices, first.extent.offset, piece.append);
+    let (_, piece) = &run[0];
+    let result = piece.file.write(&stretches(run), &slices, piece.append);
     share(run, result).into_iter().map(|share| share.map(Done::Written)).collect()
+}
+
+/// Where the members of a run are.
+fn stretches(run: &[(Request, Piece)]) -> Vec<Stretch> {
+    let stretch = |request: &Request| Stretch {
+        server: Some(request.server),
+        extent: request.extent,
+        local: request.local,
+    };
+    run.iter().map(|(request, _)| stretch(request)).collect()
 }
 
 /// How much of a run's bytes each member gets: the first ones first.

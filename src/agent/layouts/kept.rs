@@ -13,15 +13,15 @@ use crate::layout::{Description, Engine};
 
 /// A layout, and how it came to be known.
 #[derive(Debug)]
-pub(in crate::agent) struct Known {
-    pub(in crate::agent) layout: Layout,
-    pub(in crate::agent) description: Description,
+pub(crate) struct Known {
+    pub(crate) layout: Layout,
+    pub(crate) description: Description,
     /// Who was asked.
-    pub(in crate::agent) asked: Engine,
+    pub(crate) asked: Engine,
     /// When the file had last been changed.
-    pub(in crate::agent) changed: Timestamp,
+    pub(crate) changed: Timestamp,
     /// Nanoseconds that asking took.
-    pub(in crate::agent) cost: u64,
+    pub(crate) cost: u64,
 }
 
 /// What a node that was never opened has.

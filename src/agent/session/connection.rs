@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use iofwd_mount::Caller;
 use iofwd_mount::caller::Introduction;
-use iofwd_mount::{Caller, Store};
 use iofwd_scheduler::request::JobId;
 
-use crate::agent::callers::Guest;
+use crate::agent::Guest;
 use crate::link::{Frame, Handler, Link};
 use crate::wire::call::{Call, Request};
 use crate::wire::frame::{self, Malformed};
@@ -66,13 +66,13 @@ impl Connection {
         if slot >= SLOTS_MOST {
             return Err(Malformed("more users than a connection may have"));
         }
-        let introduction = self.session.agent.callers.introduce(guest);
+        let introduction = self.session.agent.introduce(guest);
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.len() <= slot {
             slots.resize(slot + 1, None);
         }
         if let Some(before) = slots[slot].replace(introduction) {
-            self.session.agent.callers.dismiss(before);
+            self.session.agent.dismiss(before);
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Handler for Connection {
 
     fn closed(&self, link: &Arc<Link>, reason: &str) {
         let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
-        slots.into_iter().flatten().for_each(|guest| self.session.agent.callers.dismiss(guest));
+        slots.into_iter().flatten().for_each(|guest| self.session.agent.dismiss(guest));
         self.session.disconnected(link, reason);
     }
 }

@@ -9,9 +9,9 @@ use iofwd_mount::store::{
     Attr, Changes, Controlled, CopyRange, Created, HandleId, LockRequest, NewNode, NodeId, OpenHow,
     Opened, OpenedDirectory, ReadAt, WriteAt,
 };
-use iofwd_mount::{Caller, Errno, Reply, Store};
+use iofwd_mount::{Caller, Errno, Reply};
 
-use crate::agent::Agent;
+use crate::agent::Forwarder;
 use crate::control;
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, LockCall, Name};
@@ -28,25 +28,25 @@ pub(super) fn dispatch(
     to: Responder,
 ) {
     let mut to = Some(to);
-    let exchange = Exchange { session, agent: &session.agent, caller, payload };
+    let exchange = Exchange { session, agent: &*session.agent, caller, payload };
     let served = session.rights.check(call).and_then(|()| exchange.serve(call, &mut to));
     if let (Err(errno), Some(to)) = (served, to) {
         to.send(Err(errno));
     }
 }
 
-struct Exchange<'a> {
-    session: &'a Arc<Session>,
-    agent: &'a Agent,
-    caller: &'a Caller,
-    payload: &'a [u8],
+pub(super) struct Exchange<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) agent: &'a dyn Forwarder,
+    pub(super) caller: &'a Caller,
+    pub(super) payload: &'a [u8],
 }
 
 /// The promise to answer, until somebody takes it. Taken last, so that a call that names what is
 /// not the client's is refused with its own error.
-type Promise = Option<Responder>;
+pub(super) type Promise = Option<Responder>;
 /// Whether the promise was taken, or why not.
-type Served = Result<(), Errno>;
+pub(super) type Served = Result<(), Errno>;
 
 impl Exchange<'_> {
     fn serve(&self, call: &Call<'_>, to: &mut Promise) -> Served {
@@ -99,6 +99,8 @@ impl Exchange<'_> {
             Call::Removexattr { node, name } => self.removexattr(node, name, to)?,
             Call::Ioctl { handle, command, room } => self.ioctl(handle, command, room, to)?,
             Call::Control { command } => self.control(command, to)?,
+            Call::Object(call) => self.object(call, to)?,
+            Call::File(call) => self.striped(call, to)?,
         }
         Ok(())
     }
@@ -367,7 +369,7 @@ impl Exchange<'_> {
     }
 }
 
-fn taken(to: &mut Promise) -> Result<Responder, Errno> {
+pub(super) fn taken(to: &mut Promise) -> Result<Responder, Errno> {
     to.take().ok_or(Errno::EIO)
 }
 
@@ -400,7 +402,7 @@ fn opened_directory(to: Responder) -> Reply<OpenedDirectory> {
 fn locked(to: Responder) -> Reply<()> {
     to.reply(|session, ()| {
         if session.has_ended() {
-            session.agent.release_locks(session.id);
+            session.agent.left(session.id);
         }
         Value::Nothing
     })

@@ -78,7 +78,9 @@ fn changes(call: &Call<'_>) -> bool {
         | Call::Setxattr { .. }
         | Call::Removexattr { .. }
         | Call::Fallocate { .. }
-        | Call::CopyFileRange(_) => true,
+        | Call::CopyFileRange(_)
+        | Call::Object(_)
+        | Call::File(_) => true,
         Call::Open { how, .. } => {
             how.flags & libc::O_ACCMODE != libc::O_RDONLY || how.flags & libc::O_TRUNC != 0
         }

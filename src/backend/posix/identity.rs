@@ -26,6 +26,16 @@ impl Identity {
         self.uid
     }
 
+    /// The group id.
+    pub fn gid(&self) -> u32 {
+        self.gid
+    }
+
+    /// The supplementary groups.
+    pub fn groups(&self) -> Arc<[u32]> {
+        Arc::clone(&self.groups)
+    }
+
     /// Whether this process may act as others. If not it acts as itself, for everybody.
     pub fn can_be_assumed() -> bool {
         static PRIVILEGED: OnceLock<bool> = OnceLock::new();

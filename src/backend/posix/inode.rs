@@ -105,6 +105,11 @@ impl Inode {
         self.mode & libc::S_IFMT == libc::S_IFLNK
     }
 
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.mode & libc::S_IFMT == libc::S_IFDIR
+    }
+
     /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
         self.mode & libc::S_IFMT == libc::S_IFREG

@@ -27,6 +27,11 @@ fn no_append_of_64_writers_through_4_agents_is_lost_or_torn() {
     check(Through::AgentEach);
 }
 
+#[test]
+fn no_append_of_64_writers_through_2_agents_over_4_data_servers_is_lost_or_torn() {
+    check(Through::Servers("64K"));
+}
+
 fn check(through: Through) {
     let Some(clients) = Clients::start(through, CLIENTS, &[]) else { return };
     thread::scope(|scope| {

@@ -20,6 +20,11 @@ fn locks_of_a_killed_client_are_free_for_another() {
     check(Through::AgentEach);
 }
 
+#[test]
+fn locks_of_a_killed_client_over_data_servers_are_free_for_another() {
+    check(Through::Servers("64K"));
+}
+
 fn check(through: Through) {
     let Some(mut clients) = Clients::start(through, 2, &[]) else { return };
     let [one, two] = &mut clients.mounts[..] else { panic!("there are two") };

@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use super::data::DataServers;
 use super::ground::{self, Ground};
 use super::network::{Namespace, Network, agent_address};
 use super::server::{Server, was_killed};
@@ -42,6 +43,12 @@ impl Agent {
             let lines = lines.replace("ROOM", &room.path().display().to_string());
             Self::by(Ground::new(), room, None, &lines, export)
         })
+    }
+
+    /// Exports files striped over data servers. Without windows, which would only make it slow.
+    pub(crate) fn over_servers(servers: &DataServers) -> Self {
+        let policy = "[scheduler]\npolicy = \"fifo\"";
+        Self::by(Ground::new(), ground::room(), None, policy, &servers.export())
     }
 
     /// Another agent over what this one exports.
@@ -76,8 +83,11 @@ impl Agent {
                 format!("{listen}\nkey_file = {key:?}")
             }
         };
-        let backing = ground.backing();
-        let export = format!("name = \"{EXPORT}\"\npath = {backing:?}\n{export}");
+        let path = match export.contains("backend") {
+            true => String::new(),
+            false => format!("path = {:?}", ground.backing()),
+        };
+        let export = format!("name = \"{EXPORT}\"\n{path}\n{export}");
         write_secret(&file, &format!("{tcp}\n{lines}\n[[export]]\n{export}\n"));
         let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
         command.args(["agent", "--config"]).arg(file);
@@ -179,7 +189,7 @@ fn write_secret(path: &Path, text: &str) {
 }
 
 /// One that nobody had a moment ago.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
     listener.local_addr().expect("it is bound").port()
 }

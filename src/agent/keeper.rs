@@ -1,0 +1,213 @@
+//! What the data server that has the names keeps of striped files.
+//!
+//! A striped file is a sparse file among the names: its size is the size, and an extended attribute
+//! says which objects have its bytes. Agents write to the objects first and then tell how far they got;
+//! what was cut off a file meanwhile is known by its epoch, which goes up with every cut.
+//!
+//! A cut has two steps. First the size is set and the cut is written down, with an epoch of its own:
+//! from then on nobody's data are accepted. Then any agent, whichever comes first, has the objects
+//! trimmed under that epoch and says so, and the epoch goes up once more. Whoever wrote under an older
+//! one writes again. Nobody waits for anybody, and nothing is lost if the agent that began dies.
+
+mod objects;
+mod orphans;
+mod parting;
+mod record;
+mod roster;
+mod serve;
+mod turns;
+mod walk;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dashmap::DashMap;
+
+use iofwd_mount::store::Changes;
+use iofwd_mount::{Caller, Errno};
+
+use crate::backend::objects::Objects;
+use crate::backend::posix::{Birth, Identity, Inode, Key};
+use crate::wire::stripe::{Epoch, Standing, Stripes, Wish};
+
+use super::Agent;
+use super::engine::EngineSettings;
+use super::files::OpenFile;
+use super::nodes::Node;
+
+use orphans::Orphans;
+use parting::Partings;
+use roster::Roster;
+use turns::Turns;
+
+pub(super) use parting::Claim;
+pub(super) use serve::Visitor;
+
+/// What a data server keeps beside the names: its objects, and how striped files stand.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    objects: Objects,
+    roster: Roster,
+    orphans: Orphans,
+    partings: Partings,
+    files: DashMap<Key, Arc<Mutex<File>>>,
+}
+
+/// A file among the names.
+#[derive(Debug)]
+struct File {
+    birth: Birth,
+    /// Its stripes, if it has any yet.
+    stripes: Option<Stripes>,
+    turns: Turns,
+}
+
+impl Agent {
+    /// The agent of a data server: names and objects in one directory.
+    pub fn data_server(directory: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+        let names = directory.join("names");
+        std::fs::create_dir_all(&names)?;
+        let mut agent = Agent::new(&names, settings)?;
+        let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
+        agent.keeper = Some(Arc::new(Keeper {
+            objects: Objects::open(&directory.join("objects"))?,
+            roster: Roster::open(directory)?,
+            orphans,
+            partings: Partings::default(),
+            files: DashMap::new(),
+        }));
+        Ok(agent)
+    }
+}
+
+impl Keeper {
+    /// The stripes of a file; made as wished if it has none.
+    fn stripes(&self, node: &Node, wish: Option<Wish>) -> Result<Stripes, Errno> {
+        if !node.inode.is_file() {
+            return Err(Errno::EINVAL);
+        }
+        let file = self.file(&node.inode)?;
+        let mut file = lock(&file);
+        if let Some(stripes) = &file.stripes {
+            return Ok(stripes.clone());
+        }
+        let stripes = record::make(wish.ok_or(Errno::from_raw(libc::ENODATA))?)?;
+        if node.inode.attr()?.links == 0 {
+            // Without a name from the beginning: its objects go when it is closed.
+            self.doom_nameless(&node.inode, &stripes);
+        }
+        record::save(&node.inode, &stripes)?;
+        file.stripes = Some(stripes.clone());
+        Ok(stripes)
+    }
+
+    /// Data up to `end` are at their servers.
+    fn wrote(
+        &self,
+        agent: &Agent,
+        caller: &Caller,
+        open: &OpenFile,
+        end: u64,
+        epoch: Epoch,
+    ) -> Result<Standing, Errno> {
+        let file = self.file(&open.node.inode)?;
+        let file = lock(&file);
+        let stripes = file.stripes.as_ref().ok_or(Errno::EINVAL)?;
+        if stripes.cut.is_some() || stripes.epoch != epoch {
+            return Ok(standing(false, open.file.attr(&open.node.inode)?.size, stripes));
+        }
+        agent.act_as(caller);
+        let size = open.file.attr(&open.node.inode)?.size;
+        if end > size {
+            let changes = Changes { size: Some(end), ..Changes::default() };
+            open.node.inode.change(&changes, Some(&open.file))?;
+        } else if size > 0 {
+            // Nobody reads this byte. Writing it does to times and privileges what writing does.
+            open.file.write(&[std::io::IoSlice::new(&[0])], 0, false)?;
+        }
+        Ok(standing(true, size.max(end), stripes))
+    }
+
+    /// Set the size of a file.
+    fn truncate(
+        &self,
+        agent: &Agent,
+        caller: &Caller,
+        node: &Node,
+        open: Option<&OpenFile>,
+        size: u64,
+    ) -> Result<Standing, Errno> {
+        let held = self.file(&node.inode)?;
+        let mut file = lock(&held);
+        let before = node.inode.attr()?.size;
+        agent.act_as(caller);
+        let changes = Changes { size: Some(size), ..Changes::default() };
+        node.inode.change(&changes, open.map(|open| &open.file))?;
+        let Some(stripes) = &mut file.stripes else {
+            return Ok(Standing { accepted: true, size, epoch: 0, cut: None });
+        };
+        if size < before {
+            stripes.cut = Some(stripes.cut.map_or(size, |cut| cut.min(size)));
+            stripes.epoch += 1;
+            record::save(&node.inode, stripes)?;
+        }
+        Ok(standing(stripes.cut.is_none(), size, stripes))
+    }
+
+    /// The objects of a file were trimmed under that epoch.
+    fn trimmed(&self, node: &Node, epoch: Epoch) -> Result<Standing, Errno> {
+        let file = self.file(&node.inode)?;
+        let mut file = lock(&file);
+        let stripes = file.stripes.as_mut().ok_or(Errno::EINVAL)?;
+        if stripes.cut.is_some() && stripes.epoch == epoch {
+            stripes.cut = None;
+            stripes.epoch += 1;
+            record::save(&node.inode, stripes)?;
+        }
+        Ok(standing(stripes.cut.is_none(), node.inode.attr()?.size, stripes))
+    }
+
+    /// What is known of a file, with this thread acting as the agent.
+    fn file(&self, inode: &Inode) -> Result<Arc<Mutex<File>>, Errno> {
+        Identity::assume_agent();
+        let key = inode.key();
+        if let Some(file) = self.files.get(&key)
+            && lock(&file).birth == inode.birth()
+        {
+            return Ok(Arc::clone(&file));
+        }
+        let stripes = record::load(inode)?;
+        let fresh = File { birth: inode.birth(), stripes, turns: Turns::default() };
+        if self.files.len() >= FILES_MOST {
+            self.files.retain(|_, file| Arc::strong_count(file) > 1 || lock(file).turns.is_taken());
+        }
+        let mut slot = self.files.entry(key).or_insert_with(|| {
+            Arc::new(Mutex::new(File {
+                birth: fresh.birth,
+                stripes: fresh.stripes.clone(),
+                turns: Turns::default(),
+            }))
+        });
+        // The number of a file that is gone is in use again.
+        if lock(&slot).birth != fresh.birth {
+            *slot = Arc::new(Mutex::new(fresh));
+        }
+        Ok(Arc::clone(&slot))
+    }
+
+    /// A file is gone, and its number may be used again.
+    fn forget(&self, key: Key) {
+        self.files.remove(&key);
+    }
+}
+
+fn standing(accepted: bool, size: u64, stripes: &Stripes) -> Standing {
+    Standing { accepted, size, epoch: stripes.epoch, cut: stripes.cut }
+}
+
+fn lock(file: &Mutex<File>) -> MutexGuard<'_, File> {
+    file.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Files whose standing is kept in memory though nobody asks just now.
+const FILES_MOST: usize = 16_384;

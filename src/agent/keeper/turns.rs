@@ -1,0 +1,117 @@
+//! Appending: one client at a time, in the order in which they asked.
+//!
+//! Where an append lands is the size of the file when its turn comes, and the size stays until the data
+//! are there. A client that leaves gives its turn to the next.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use iofwd_mount::Errno;
+
+use crate::agent::files::OpenFile;
+use crate::wire::stripe::Standing;
+
+use super::{File, Keeper, lock, standing};
+
+/// Whose turn it is, and who comes next.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    holder: Option<u64>,
+    waiting: VecDeque<Waiting>,
+}
+
+/// Tells a client that it is its turn.
+pub(super) type Grant = Box<dyn FnOnce(Result<Standing, Errno>) + Send>;
+
+struct Waiting {
+    client: u64,
+    open: Arc<OpenFile>,
+    grant: Grant,
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl Turns {
+    pub(super) fn is_taken(&self) -> bool {
+        self.holder.is_some()
+    }
+
+    pub(super) fn is_held_by(&self, client: u64) -> bool {
+        self.holder == Some(client)
+    }
+}
+
+impl Keeper {
+    /// Wait for a turn; `grant` is called when it comes.
+    pub(super) fn append(&self, client: u64, open: Arc<OpenFile>, grant: Grant) {
+        match self.file(&open.node.inode) {
+            Ok(file) => {
+                let mut file = lock(&file);
+                file.turns.waiting.push_back(Waiting { client, open, grant });
+                file.next_turn();
+            }
+            Err(errno) => grant(Err(errno)),
+        }
+    }
+
+    /// A client's turn is over. Whether it was its turn.
+    pub(super) fn end_turn(&self, client: u64, open: &OpenFile) -> Result<bool, Errno> {
+        let file = self.file(&open.node.inode)?;
+        let mut file = lock(&file);
+        let was_held = file.turns.is_held_by(client);
+        if was_held {
+            file.turns.holder = None;
+            file.next_turn();
+        }
+        Ok(was_held)
+    }
+
+    /// Whether it is that client's turn.
+    pub(super) fn is_turn_of(&self, client: u64, open: &OpenFile) -> Result<bool, Errno> {
+        let file = self.file(&open.node.inode)?;
+        let file = lock(&file);
+        Ok(file.turns.is_held_by(client))
+    }
+
+    /// A client is gone.
+    pub(in crate::agent) fn left(&self, client: u64) {
+        // Collected first: whoever is granted a turn may call back.
+        let files: Vec<_> = self.files.iter().map(|file| Arc::clone(&file)).collect();
+        for file in files {
+            let mut file = lock(&file);
+            file.turns.waiting.retain(|waiting| waiting.client != client);
+            if file.turns.is_held_by(client) {
+                file.turns.holder = None;
+                file.next_turn();
+            }
+        }
+    }
+
+    /// How many wait for their turn.
+    pub(in crate::agent) fn waiting(&self) -> usize {
+        self.files.iter().map(|file| lock(&file).turns.waiting.len()).sum()
+    }
+}
+
+impl File {
+    fn next_turn(&mut self) {
+        while self.turns.holder.is_none() {
+            let Some(Waiting { client, open, grant }) = self.turns.waiting.pop_front() else {
+                return;
+            };
+            let size = open.file.attr(&open.node.inode).map(|attr| attr.size);
+            match (size, &self.stripes) {
+                (Ok(size), Some(stripes)) => {
+                    self.turns.holder = Some(client);
+                    grant(Ok(standing(true, size, stripes)));
+                }
+                (Ok(_), None) => grant(Err(Errno::EINVAL)),
+                (Err(errno), _) => grant(Err(errno)),
+            }
+        }
+    }
+}

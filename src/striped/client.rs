@@ -1,0 +1,52 @@
+//! Several clients at a time, as an agent serves them.
+
+use iofwd_mount::Errno;
+use iofwd_mount::caller::Introduction;
+
+use crate::agent::engine::Engine;
+use crate::agent::look::Names;
+use crate::agent::{Forwarder, Guest};
+use crate::report::Report;
+use crate::telemetry::snapshot::Export;
+
+use super::Striped;
+
+impl Forwarder for Striped {
+    fn introduce(&self, guest: Guest) -> Introduction {
+        let identity = &guest.identity;
+        let (uid, gid, groups) = (identity.uid(), identity.gid(), identity.groups());
+        self.names.introduce(uid, gid, groups, guest.job.0)
+    }
+
+    fn dismiss(&self, introduction: Introduction) {
+        self.names.dismiss(introduction);
+    }
+
+    fn left(&self, client: u64) {
+        self.release_client(client);
+    }
+
+    fn waiting(&self) -> usize {
+        self.owners.waiting()
+    }
+
+    fn settle(&self) -> Result<(), Errno> {
+        Striped::settle(self)
+    }
+
+    fn make_durable(&self) -> Result<(), Errno> {
+        Striped::make_durable(self)
+    }
+
+    fn report(&self) -> Report {
+        Striped::report(self)
+    }
+
+    fn look(&self, _names: Names) -> Export {
+        Striped::look(self)
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}

@@ -1,0 +1,94 @@
+//! Data servers that die, and come back or not.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Small, check, pattern, said};
+use crate::e2e::harness::{Agent, DataServers, Mount, eventually};
+
+/// Random places of a file are written and read while a server is killed and started again.
+#[test]
+fn who_uses_a_data_server_that_dies_only_waits() {
+    let Some(mut small) = Small::start("4K") else { return };
+    let path = small.path("file");
+    fs::write(&path, pattern(LENGTH, 0)).unwrap();
+    let end = Instant::now() + Duration::from_secs(5);
+    thread::scope(|scope| {
+        let users: Vec<_> = (0..4).map(|user| (user, path.clone())).collect();
+        for (user, path) in users {
+            scope.spawn(move || use_part(&path, user, end));
+        }
+        small.servers.kill(2);
+        thread::sleep(Duration::from_secs(2));
+        small.servers.restart(2);
+    });
+}
+
+/// Write and read back a quarter of the file, again and again.
+fn use_part(path: &std::path::Path, user: usize, end: Instant) {
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let part = LENGTH / 4;
+    let mut round = 0u8;
+    let mut seen = vec![0; part];
+    while Instant::now() < end {
+        round = round.wrapping_add(1);
+        let data = pattern(part, round);
+        file.write_all_at(&data, (user * part) as u64).unwrap();
+        file.read_exact_at(&mut seen, (user * part) as u64).unwrap();
+        assert!(seen == data, "user {user}, round {round}");
+    }
+    assert!(round > 0);
+}
+
+#[test]
+fn files_of_a_server_that_stays_away_fail_and_others_do_not() {
+    let Some(mut servers) = DataServers::start(2, "64K") else { return };
+    let export = format!("{}servers_timeout = \"1s\"\nstripe_count = 1\n", servers.export());
+    let agent = Agent::exporting("", &export).expect("data servers could be started");
+    let mount = Mount::remote(&agent, &agent.over_tcp(), &[]);
+    // Files begin on a server by chance: among twenty both have some.
+    let paths: Vec<_> = (0..20).map(|n| mount.path().join(format!("file-{n}"))).collect();
+    paths.iter().for_each(|path| fs::write(path, b"data").unwrap());
+    servers.kill(1);
+    let failed = |path: &std::path::PathBuf| match fs::read(path) {
+        Ok(data) => {
+            assert_eq!(data, b"data");
+            false
+        }
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(nix::libc::EIO));
+            true
+        }
+    };
+    let gone: Vec<bool> = thread::scope(|scope| {
+        let tried: Vec<_> = paths.iter().map(|path| scope.spawn(move || failed(path))).collect();
+        tried.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(gone.contains(&true) && gone.contains(&false), "{gone:?}");
+    servers.restart(1);
+    paths.iter().for_each(|path| assert_eq!(fs::read(path).unwrap(), b"data"));
+}
+
+/// The names are gone, their objects are not, and the server that knew dies.
+#[test]
+fn what_was_removed_while_a_server_was_away_is_removed_later() {
+    let Some(mut small) = Small::start("64K") else { return };
+    fs::write(small.path("file"), pattern(300_000, 1)).unwrap();
+    small.servers.kill(3);
+    fs::remove_file(small.path("file")).unwrap();
+    let orphans = small.servers.directory(0).join("orphans");
+    assert_eq!(fs::read_dir(&orphans).unwrap().count(), 1, "it is noted");
+    small.servers.restart(3);
+    let mut servers = small.leave();
+    servers.kill(0);
+    servers.restart(0);
+    let _agent = Agent::over_servers(&servers);
+    eventually("its objects are removed", || servers.objects() == 0);
+    eventually("and it is noted no more", || fs::read_dir(&orphans).unwrap().count() == 0);
+    let clean = check(&servers, &[]);
+    assert!(clean.status.success(), "{}", said(&clean));
+}
+
+const LENGTH: usize = 400_000;
