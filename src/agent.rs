@@ -18,6 +18,7 @@ pub(crate) mod latch;
 pub(crate) mod layouts;
 pub mod listener;
 mod locks;
+pub mod look;
 mod nodes;
 pub mod service;
 pub mod session;
@@ -41,6 +42,7 @@ use self::files::{Directories, Files};
 use self::keeper::Keeper;
 use self::layouts::Layouts;
 use self::locks::Locks;
+use self::look::Lookout;
 use self::nodes::Nodes;
 
 /// An agent over one exported directory.
@@ -55,6 +57,7 @@ pub struct Agent {
     layouts: Layouts,
     ways: Ways,
     callers: Callers,
+    lookout: Lookout,
     /// What a data server keeps beside the names.
     keeper: Option<Arc<Keeper>>,
 }
@@ -77,6 +80,7 @@ impl Agent {
             layouts,
             ways: Ways::new(settings.data),
             callers: Callers::new(settings.job_variables.clone()),
+            lookout: Lookout::new(settings),
             keeper: None,
         })
     }

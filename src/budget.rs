@@ -36,6 +36,11 @@ impl Budget {
         Share { budget: Arc::clone(self), bytes }
     }
 
+    /// Bytes that are held, and that may be.
+    pub fn used(&self) -> (usize, usize) {
+        (*self.held.lock().unwrap_or_else(PoisonError::into_inner), self.most)
+    }
+
     /// Take it at once, whatever is held: for those who must not wait. There are few of them.
     pub fn take(self: &Arc<Budget>, bytes: usize) -> Share {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) += bytes;

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod ctl;
 mod demo;
+mod generate;
 mod helper;
 mod key;
 mod layout;
@@ -16,10 +17,13 @@ mod server;
 mod signals;
 mod sim;
 mod status;
+mod top;
 mod unmount;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,7 +34,7 @@ use iofwd_scheduler::time::Span;
 
 use crate::device;
 use crate::quantity;
-use crate::settings::DataPath;
+use crate::settings::{self, DataPath};
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]
@@ -65,9 +69,11 @@ enum Command {
     #[command(after_help = "Example:\n  iofwd unmount /mnt/project")]
     Unmount(UnmountArguments),
     /// Show what an agent, or the one behind a mountpoint, has done
-    #[command(after_help = "Example:\n  iofwd status /mnt/project\n  \
-        iofwd status --json /mnt/project\n  iofwd status unix:/run/iofwd/agent.sock")]
-    Status(StatusArguments),
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::StatusArguments),
+    /// Show what an agent does, live, in a terminal
+    #[command(after_help = top::EXAMPLES)]
+    Top(top::TopArguments),
     /// Show on which servers the bytes of files are, on a mount or anywhere
     #[command(after_help = layout::EXAMPLES)]
     Layout(layout::LayoutArguments),
@@ -88,6 +94,9 @@ enum Command {
     /// Mount a sample directory, run a few programs on it, show what the scheduler did, clean up
     #[command(after_help = "Example:\n  iofwd demo")]
     Demo,
+    /// Write man pages, or what makes a shell complete commands
+    #[command(after_help = generate::EXAMPLES)]
+    Generate(generate::GenerateArguments),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -191,6 +200,13 @@ struct MountArguments {
     /// Give up reaching the agent after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     connect_timeout: u64,
+    /// Publish metrics and a page here, to whoever reaches it: ADDRESS:PORT, for an agent in this process
+    #[arg(long, value_name = "ADDRESS", env = "IOFWD_METRICS", value_parser = settings::address)]
+    metrics: Option<SocketAddr>,
+    /// Log reads and writes that take longer, and why, where the agent is in this process
+    #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
+          value_parser = quantity::span)]
+    slow: Span,
     #[command(flatten)]
     log: log::LogArguments,
 }
@@ -205,19 +221,6 @@ struct UnmountArguments {
 }
 
 #[derive(Debug, Args)]
-struct StatusArguments {
-    /// The mountpoint, or an agent: HOST:PORT or unix:PATH
-    #[arg(value_name = "MOUNTPOINT|AGENT")]
-    place: PathBuf,
-    /// The key that the agent has too
-    #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
-    key_file: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
 struct ReplayArguments {
     /// The recording
     file: PathBuf,
@@ -225,6 +228,11 @@ struct ReplayArguments {
 
 /// An error as the user reads it: what is wrong, and what to do about it.
 type Failure = String;
+
+/// Everything that can be typed, for those who document it.
+pub fn command() -> clap::Command {
+    generate::command()
+}
 
 /// Run what was typed.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -252,12 +260,14 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Unmount(arguments) => unmount::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Demo => demo::run(),
+        Command::Generate(arguments) => generate::run(&arguments),
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! They need no socket and no file, and reach exactly what is mounted there.
 
+pub(crate) mod pages;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,6 +15,9 @@ use iofwd_mount::store::Controlled;
 
 use crate::layout::Told;
 use crate::report::Report;
+use crate::telemetry::Snapshot;
+
+use self::pages::{Page, Pages};
 
 /// The answer to a control operation: a text, and zeros behind it.
 pub(crate) fn text(text: &str, room: usize) -> Result<Controlled, Errno> {
@@ -62,6 +67,52 @@ pub fn layout(file: &File) -> io::Result<Option<Told>> {
     told.map(Some).ok_or_else(|| io::Error::other("the agent's answer is no layout"))
 }
 
+/// Ask the agent behind a mountpoint for everything there is to tell.
+pub fn snapshot(mountpoint: &Path) -> io::Result<Snapshot> {
+    let root = File::open(mountpoint)?;
+    let text = pages::gather(|offset, token| {
+        let mut page = vec![0u8; ANSWER];
+        page[..8].copy_from_slice(&offset.to_le_bytes());
+        page[8..16].copy_from_slice(&token.to_le_bytes());
+        // SAFETY: the number of the command says how long the buffer is, and it is that long.
+        let result = unsafe {
+            libc::ioctl(root.as_raw_fd(), libc::c_ulong::from(SNAPSHOT), page.as_mut_ptr())
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let [token, total] = [0, 8].map(|at| number(&page, at).unwrap_or(0));
+        let length = total.saturating_sub(offset).min((ANSWER - PAGE_HEAD) as u64) as usize;
+        Ok(Page { token, total, bytes: page[PAGE_HEAD..PAGE_HEAD + length].to_vec() })
+    })?;
+    serde_json::from_slice(&text).map_err(|error| {
+        io::Error::other(format!("the agent's answer cannot be understood: {error}"))
+    })
+}
+
+/// A page of what there is to tell, for a question that begins with an offset and a token.
+pub(crate) fn snapshot_page(
+    pages: &Pages,
+    argument: &[u8],
+    room: usize,
+    make: impl FnOnce() -> Snapshot,
+) -> Result<Controlled, Errno> {
+    let [offset, token] = [0, 8].map(|at| number(argument, at));
+    let space = room.checked_sub(PAGE_HEAD).ok_or(Errno::EINVAL)?;
+    let text = || serde_json::to_string(&make()).unwrap_or_default();
+    let page = pages.page(offset.ok_or(Errno::EINVAL)?, token.ok_or(Errno::EINVAL)?, space, text);
+    let page = page.ok_or(Errno::ESTALE)?;
+    let mut data = page.token.to_le_bytes().to_vec();
+    data.extend_from_slice(&page.total.to_le_bytes());
+    data.extend_from_slice(&page.bytes);
+    data.resize(room, 0);
+    Ok(Controlled { result: 0, data })
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
 /// A page of a layout, from the offset on that the question begins with.
 pub(crate) fn layout_page(told: &Told, argument: &[u8], room: usize) -> Result<Controlled, Errno> {
     let offset = argument.first_chunk::<8>().ok_or(Errno::EINVAL)?;
@@ -98,6 +149,15 @@ pub(crate) const STATUS: u32 = command(1);
 pub(crate) const FLUSH: u32 = command(2);
 /// Tell the layout of an open file, page by page: a question as long as the answer.
 pub(crate) const LAYOUT: u32 = (1 << 30) | command(3);
+/// Tell everything, page by page: an offset and a token; a token, the length of all, and bytes.
+pub(crate) const SNAPSHOT: u32 = (1 << 30) | command(4);
+/// Whether a control operation of ours changes nothing, though it takes a question.
+pub(crate) fn only_asks(command: u32) -> bool {
+    matches!(command, LAYOUT | SNAPSHOT)
+}
+
+/// What stands before the bytes of a page.
+const PAGE_HEAD: usize = 16;
 /// No layout is longer than this.
 const LAYOUT_MOST: usize = 16 << 20;
 

@@ -16,6 +16,7 @@
 //! * [`tls`]: TLS for TCP connections
 //! * [`job`]: to which job a process belongs
 //! * [`quantity`]: sizes and times as people type them
+//! * [`telemetry`]: what an agent does, for people and the tools that watch it
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
 //! * [`link`]: connections that carry it
@@ -47,6 +48,7 @@ pub mod report;
 pub mod settings;
 pub mod sim;
 pub mod striped;
+pub mod telemetry;
 pub mod tls;
 pub mod trace;
 pub mod wire;

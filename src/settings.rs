@@ -22,6 +22,7 @@ mod scalar;
 mod scheduler;
 mod section;
 mod servers;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,7 @@ pub use network::Network;
 pub use place::AgentPlace;
 pub use scheduler::SchedulerSettings;
 pub use servers::ServerSettings;
+pub use telemetry::{TelemetrySettings, address};
 
 /// What an agent is to do.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub struct Settings {
     pub exports: Vec<Export>,
     /// How jobs are recognised.
     pub job: JobSettings,
+    /// What the agent tells of itself.
+    pub telemetry: TelemetrySettings,
     file: String,
     origins: Origins,
 }
@@ -143,6 +147,7 @@ impl Settings {
             ("scheduler.servers", mine.servers != theirs.servers),
             ("scheduler.stripe", mine.stripe != theirs.stripe),
             ("layout", self.layout != other.layout),
+            ("telemetry", self.telemetry != other.telemetry),
         ];
         differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -167,6 +172,7 @@ impl Settings {
             limits: Limits::read(&reader.one(table, "limits")),
             exports: export::read_all(reader, &reader.several(table, "export")),
             job: job(&reader.one(table, "job")),
+            telemetry: TelemetrySettings::read(&reader.one(table, "telemetry")),
             file: String::new(),
             origins: Origins::default(),
         };

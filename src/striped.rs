@@ -32,9 +32,12 @@ use iofwd_mount::{Caller, Errno};
 use iofwd_scheduler::request::JobId;
 
 use crate::agent::engine::{Asker, Engine, EngineSettings};
+use crate::agent::look::Lookout;
 use crate::client::Client;
 use crate::key::Key;
 use crate::report::Report;
+use crate::telemetry::Snapshot;
+use crate::telemetry::snapshot::Export;
 use crate::wire::stripe::{self, ObjectCall, Stripes, Wish};
 
 pub(crate) use server::EXPORT;
@@ -70,6 +73,7 @@ pub struct Striped {
     handles: Handles,
     owners: Owners,
     wish: Wish,
+    lookout: Lookout,
 }
 
 impl Striped {
@@ -93,6 +97,7 @@ impl Striped {
             handles: Handles::default(),
             owners: Owners::default(),
             wish,
+            lookout: Lookout::new(&settings),
         }))
     }
 
@@ -119,6 +124,21 @@ impl Striped {
         }
         self.data.report(&mut report);
         report
+    }
+
+    /// Everything there is to tell.
+    pub fn snapshot(&self) -> Snapshot {
+        self.lookout.snapshot(self.look(), &self.report())
+    }
+
+    /// What it does as an export. Names of files are known to the first server.
+    fn look(&self) -> Export {
+        let mut export = self.engine.look(&|file| format!("node {}", file.0));
+        export.open_files = self.handles.len() as u64;
+        for (server, address) in export.servers.iter_mut().zip(self.data.addresses()) {
+            server.name = address.to_string();
+        }
+        export
     }
 
     /// An open file.

@@ -19,4 +19,5 @@ mod e2e {
     mod semantics;
     mod sequence;
     mod servers;
+    mod telemetry;
 }

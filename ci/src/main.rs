@@ -13,6 +13,7 @@ mod crowd;
 mod guardian;
 mod judge;
 mod mounted;
+mod package;
 mod packages;
 mod program;
 

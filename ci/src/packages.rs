@@ -81,15 +81,19 @@ fn is_there(tool: &str) -> bool {
 const WANTED: &[(&str, &str)] = &[
     ("acl", "setfacl"),
     ("attr", "setfattr"),
+    ("binutils", "strip"),
     ("bindfs", "bindfs"),
+    ("chromium", "chromium"),
     ("dbench", "dbench"),
     ("fio", "fio"),
     ("fuse3", "fusermount3"),
     ("git", "git"),
+    ("iproute2", "ip"),
     ("rsync", "rsync"),
     ("sqlite3", "sqlite3"),
     ("stress-ng", "stress-ng"),
     ("tar", "tar"),
+    ("tmux", "tmux"),
     ("util-linux", "setpriv"),
 ];
 

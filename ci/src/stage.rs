@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::site::Site;
-use crate::{cargo, crowd, judge, packages, speed, twins};
+use crate::{cargo, crowd, judge, package, packages, speed, twins};
 
 /// One thing that is checked.
 pub(crate) struct Stage {
@@ -118,6 +118,8 @@ const STAGES: &[Stage] = &[
     stage("lint", "clippy has nothing to say, in any target", cargo::lint),
     stage("test", "the tests of the workspace", cargo::test),
     stage("build", "the release build", cargo::build),
+    stage("package", "the Debian package, in target/", package::build),
+    judge("package-trial", "installed on a copy of this system, used, removed", package::try_it),
     judge("demo", "the demonstration of the README leaves nothing behind", judge::demo),
     judge("idle", "an idle mount uses next to no processor", judge::idle),
     judge("helper", "mount(8), an fstab line, and unmounting by hand", judge::helper),

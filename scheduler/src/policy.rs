@@ -120,6 +120,35 @@ impl Load<'_> {
     }
 }
 
+/// A time window of a policy: which servers are served, and until when.
+///
+/// With its number, that of every other window and of every other agent follows: in window `n`
+/// agent `a` serves group `(n + a) % groups`, whose servers begin at `group * size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// When it ends.
+    pub end: Time,
+    /// How long it is.
+    pub length: Span,
+    /// Its number, modulo the number of groups.
+    pub turn: u32,
+    /// Groups of servers, hence windows in a round.
+    pub groups: u32,
+    /// Servers in a group.
+    pub size: u32,
+    /// Which of the agents this is.
+    pub agent: u32,
+    /// Number of agents.
+    pub agents: u32,
+}
+
+impl Window {
+    /// The first of the servers that are served.
+    pub const fn first_server(&self) -> u32 {
+        (self.turn + self.agent) % self.groups * self.size
+    }
+}
+
 /// An order in which queued requests are issued. A policy owns its queue.
 ///
 /// Times never go back from call to call. No two requests in the queue or in flight conflict: the
@@ -157,6 +186,11 @@ pub trait Policy: Send {
     /// Whether nothing is queued.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The window that this time lies in, for a policy that has them and more than one server.
+    fn window(&self, _now: Time) -> Option<Window> {
+        None
     }
 
     /// The longest that a request may stay queued under this load, from `push` to `Issue`.

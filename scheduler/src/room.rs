@@ -82,6 +82,11 @@ impl Room {
         self.each = each;
     }
 
+    /// The bound of each server.
+    pub const fn each(&self) -> Limit {
+        self.each
+    }
+
     /// Takes note that a request went out.
     pub fn take(&mut self, request: &Request) {
         for used in [&mut self.servers[request.server.index()], &mut self.all] {

@@ -3,6 +3,8 @@
 //! Hazards, requests in flight and their bounds, switching, counters, and the promises of the
 //! [`Policy`] contract, which are checked here on every call and stay checked in production.
 
+use std::collections::BTreeMap;
+
 use crate::hazard::{Hazards, State};
 use crate::policy::{Batch, Decision, Directive, Done, OutOfRange, Policy, Setup};
 use crate::queue::Slab;
@@ -67,6 +69,8 @@ pub struct Scheduler {
     room: Room,
     flights: Slab<Flight>,
     parked: Slab<Parked>,
+    /// Those that were parked and are queued or in flight now.
+    held: BTreeMap<RequestId, Held>,
     arrivals: u64,
     now: Time,
     latest: Time,
@@ -87,6 +91,15 @@ struct Parked {
     arrival: u64,
 }
 
+/// That a request was kept from the policy, by whom and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The last of those that it conflicted with.
+    pub behind: RequestId,
+    /// When that one was out of the way.
+    pub until: Time,
+}
+
 impl Scheduler {
     /// A scheduler with nothing queued.
     ///
@@ -104,6 +117,7 @@ impl Scheduler {
             room: Room::new(servers, config.each, config.total),
             flights: Slab::new(),
             parked: Slab::new(),
+            held: BTreeMap::new(),
             arrivals: 0,
             now: Time::ZERO,
             latest: Time::ZERO,
@@ -169,10 +183,11 @@ impl Scheduler {
         };
         let Flight { request, issued } = self.flights.remove(flight);
         let done = Done { request, issued, bytes: outcome.bytes, failed: outcome.failed };
+        self.forget_held(id);
         self.room.give_back(&request);
-        self.stats.completed(&done);
+        self.stats.completed(now, &done);
         self.policy.complete(now, &done);
-        self.leave(now, slot);
+        self.leave(now, slot, id);
         done
     }
 
@@ -184,7 +199,8 @@ impl Scheduler {
             State::Queued => {
                 let request = self.policy.cancel(id);
                 let request = request.unwrap_or_else(|| panic!("{} lost {id:?}", self.name()));
-                self.leave(now, slot);
+                self.leave(now, slot, id);
+                self.forget_held(id);
                 request
             }
             State::Parked(place) => {
@@ -249,7 +265,10 @@ impl Scheduler {
         }
         requests.extend(parked);
         requests.sort_by_key(|request| request.arrived);
-        requests.iter().for_each(|request| self.stats.cancelled(request));
+        for request in &requests {
+            self.stats.cancelled(request);
+            self.forget_held(request.id);
+        }
         requests
     }
 
@@ -274,6 +293,24 @@ impl Scheduler {
     /// Number of requests issued and not completed yet.
     pub const fn in_flight(&self) -> usize {
         self.flights.len()
+    }
+
+    /// Whether and until when a request, which is queued or in flight now, was parked.
+    pub fn held(&self, id: RequestId) -> Option<Held> {
+        if self.held.is_empty() { None } else { self.held.get(&id).copied() }
+    }
+
+    /// When the request that has been in flight for longest was issued, for each server that has any.
+    ///
+    /// Looks at everything in flight: for reports, not for decisions.
+    pub fn oldest_in_flight(&self) -> Vec<Option<Time>> {
+        let mut oldest = vec![None; self.setup.servers as usize];
+        for slot in self.flights.slots() {
+            let Flight { request, issued } = self.flights.get(slot);
+            let known: &mut Option<Time> = &mut oldest[request.server.index()];
+            *known = Some(known.map_or(*issued, |time| time.min(*issued)));
+        }
+        oldest
     }
 
     /// What was counted so far.
@@ -340,7 +377,7 @@ impl Scheduler {
     }
 
     /// Takes a request out of the hazards and queues those that waited for nothing else.
-    fn leave(&mut self, now: Time, slot: u32) {
+    fn leave(&mut self, now: Time, slot: u32, id: RequestId) {
         let mut freed = std::mem::take(&mut self.freed);
         self.hazards.leave(slot, &mut freed);
         let mut ready = Vec::new();
@@ -357,7 +394,15 @@ impl Scheduler {
         self.freed = freed;
         ready.sort_unstable_by_key(|parked| parked.arrival);
         for Parked { request, .. } in ready {
+            self.held.insert(request.id, Held { behind: id, until: now });
             self.policy.push(now, request);
+        }
+    }
+
+    /// A request is done with. Most of the time nobody was held.
+    fn forget_held(&mut self, id: RequestId) {
+        if !self.held.is_empty() {
+            self.held.remove(&id);
         }
     }
 

@@ -3,11 +3,15 @@
 //! Integers only; averages are sums and counts until somebody asks. The sizes and distances are
 //! those of the tables of the TWINS thesis (Bez, 2016: 3.1, 3.2, 5.1).
 
+mod files;
 mod histogram;
 mod jobs;
+mod pace;
 
+pub use files::{Files, Moved};
 pub use histogram::Histogram;
 pub use jobs::Jobs;
+pub use pace::Pace;
 
 use crate::batch::Batch;
 use crate::policy::Done;
@@ -56,8 +60,12 @@ pub struct Distance {
 pub struct Stats {
     /// By server.
     pub servers: Vec<Counters>,
+    /// How long requests wait for each server and how long it takes.
+    pub paces: Vec<Pace>,
     /// By job.
     pub jobs: Jobs,
+    /// The files that were used last.
+    pub files: Files,
     /// Nanoseconds from arrival to issue.
     pub waits: Histogram,
     /// Members of a batch.
@@ -81,7 +89,9 @@ impl Stats {
         let servers = servers as usize;
         Stats {
             servers: vec![Counters::default(); servers],
+            paces: vec![Pace::default(); servers],
             jobs: Jobs::default(),
+            files: Files::default(),
             waits: Histogram::default(),
             batch_members: Histogram::default(),
             batch_bytes: Histogram::default(),
@@ -97,6 +107,7 @@ impl Stats {
     pub(crate) fn grow(&mut self, servers: u32) {
         let servers = servers as usize;
         self.servers.resize(servers, Counters::default());
+        self.paces.resize(servers, Pace::default());
         self.last_in.resize(servers, None);
         self.last_out.resize(servers, None);
     }
@@ -129,15 +140,20 @@ impl Stats {
         self.distance_out.note(&mut self.last_out[server], batch.file(), extent);
         self.batch_members.record(batch.members() as u64);
         self.batch_bytes.record(extent.length);
+        self.paces[server].launch(now, batch.members());
         for request in batch.requests() {
-            self.waits.record(now.since(request.arrived).as_nanos());
+            let wait = now.since(request.arrived);
+            self.waits.record(wait.as_nanos());
+            self.paces[server].waits.record(wait.as_nanos());
             self.each(request, |counters| {
                 counters.issued.note(request.operation, request.length());
             });
         }
     }
 
-    pub(crate) fn completed(&mut self, done: &Done) {
+    pub(crate) fn completed(&mut self, now: Time, done: &Done) {
+        self.paces[done.request.server.index()].land(now, done);
+        self.files.note(done.request.file, done.request.operation, done.bytes);
         self.each(&done.request, |counters| {
             if done.failed {
                 counters.failed += 1;

@@ -152,12 +152,13 @@ impl Agent {
 
     pub(super) fn control_handle(
         &self,
+        caller: &Caller,
         handle: HandleId,
         command: u32,
         argument: &[u8],
         room: usize,
     ) -> Result<Controlled, Errno> {
-        if let Some(answer) = self.control(command, argument, room) {
+        if let Some(answer) = self.control(caller, command, argument, room) {
             return answer;
         }
         // The kernel does not say which of the two it is, but their numbers are apart.

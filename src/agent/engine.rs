@@ -9,9 +9,13 @@ mod clock;
 mod cost;
 mod devices;
 mod growth;
+mod levels;
+mod look;
+mod recent;
 mod recorded;
 mod report;
 mod settings;
+mod slow;
 mod target;
 mod timer;
 mod transfer;
@@ -30,7 +34,7 @@ use iofwd_scheduler::layout::{Piece as Stretch, Pieces};
 use iofwd_scheduler::policy::{Batch, Decision};
 use iofwd_scheduler::request::{Extent, JobId, Operation, Request, RequestId, ServerId};
 use iofwd_scheduler::scheduler::{Cancelled, Outcome};
-use iofwd_scheduler::time::Time;
+use iofwd_scheduler::time::{Span, Time};
 
 use crate::backend::posix::Identity;
 use crate::budget::Budget;
@@ -40,7 +44,9 @@ use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
 use devices::Devices;
+use levels::Levels;
 use recorded::Recorded;
+use slow::Slow;
 use workers::{Task, Workers};
 
 pub use settings::{EngineSettings, LayoutSettings};
@@ -68,6 +74,8 @@ struct Core {
     devices: Devices,
     /// For the bytes of writes that wait.
     budget: Arc<Budget>,
+    /// A request that takes longer is told of in the log.
+    slow: Span,
 }
 
 struct State {
@@ -79,6 +87,7 @@ struct State {
     deadline: Time,
     stopping: bool,
     costs: Costs,
+    levels: Levels,
 }
 
 impl std::fmt::Debug for Core {
@@ -125,7 +134,7 @@ impl Engine {
         reply.fill(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.read(&[*stretch], into);
-            self.core.complete(&[(id, outcome(&result))]);
+            self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
             result
         });
     }
@@ -191,7 +200,7 @@ impl Engine {
             identity.assume();
         }
         let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
-        self.core.complete(&[(id, outcome(&result))]);
+        self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
         answer.send(result.map(call::Done::Written));
     }
 
@@ -305,6 +314,7 @@ impl Core {
     ) -> Option<RequestId> {
         let mut state = self.lock();
         let now = self.clock.now();
+        state.levels.calls.note(1, stretch.extent.length);
         let id = state.next_id();
         state.scheduler.submit(now, asked.request(id, stretch, now));
         let mut tasks = Vec::new();
@@ -342,6 +352,8 @@ impl Core {
     fn submit_all(&self, asked: &Asked<'_>, parts: Vec<(Stretch, Piece)>) {
         let mut state = self.lock();
         let now = self.clock.now();
+        let bytes = parts.iter().map(|(stretch, _)| stretch.extent.length).sum();
+        state.levels.calls.note(1, bytes);
         for (stretch, piece) in parts {
             let id = state.next_id();
             state.scheduler.submit(now, asked.request(id, &stretch, now));
@@ -352,23 +364,34 @@ impl Core {
         self.workers.push(tasks);
     }
 
-    /// Requests came back: tell the scheduler, and do what it lets pass now.
-    fn complete(&self, done: &[(RequestId, Outcome)]) {
+    /// Requests came back that took so many operations: tell the scheduler, and do what it lets pass
+    /// now.
+    fn complete(&self, ended: &[Ended<'_>], operations: u64) {
+        let slow = self.come_back(ended, operations);
+        slow.iter().for_each(Slow::log);
+    }
+
+    /// The requests among them that took long.
+    fn come_back(&self, ended: &[Ended<'_>], operations: u64) -> Vec<Slow> {
         let mut state = self.lock();
         let now = self.clock.now();
-        for (id, outcome) in done {
-            state.scheduler.complete(now, *id, *outcome);
+        let mut slow = Vec::new();
+        for one in ended {
+            slow.extend(state.complete(now, one, self.slow));
         }
+        let bytes = ended.iter().map(|one| one.outcome.bytes).sum();
+        state.levels.operations.note(operations, bytes);
         if state.scheduler.queued() == 0 {
             if state.scheduler.in_flight() == 0 {
                 self.idle.notify_all();
             }
             state.costs.add(|| self.clock.now().since(now));
-            return;
+            return slow;
         }
         let tasks = self.poll(&mut state, now);
         drop(state);
         self.workers.push(tasks);
+        slow
     }
 
     /// Everything that may go out now.
@@ -419,6 +442,21 @@ impl State {
         RequestId(self.next)
     }
 
+    /// Tell the scheduler that a request came back. What is to be told of it, if it took long.
+    fn complete(&mut self, now: Time, ended: &Ended<'_>, slow: Span) -> Option<Slow> {
+        let held = self.scheduler.scheduler().held(ended.id);
+        let done = self.scheduler.complete(now, ended.id, ended.outcome);
+        let policy = self.scheduler.scheduler().policy();
+        (now.since(done.request.arrived) >= slow).then(|| Slow {
+            done,
+            ended: now,
+            held,
+            policy: policy.name(),
+            window: policy.window(now),
+            file: Arc::clone(ended.file),
+        })
+    }
+
     /// A batch with what is to be done for each of its requests.
     fn take(&mut self, batch: Batch) -> Task {
         let members = batch.requests().iter().map(|request| {
@@ -426,6 +464,19 @@ impl State {
             (*request, piece.expect("a request that is issued was queued with its piece"))
         });
         Task { members: members.collect() }
+    }
+}
+
+/// A request that came back.
+struct Ended<'a> {
+    id: RequestId,
+    file: &'a Arc<dyn Target>,
+    outcome: Outcome,
+}
+
+impl<'a> Ended<'a> {
+    fn new(id: RequestId, file: &'a Arc<dyn Target>, outcome: Outcome) -> Ended<'a> {
+        Ended { id, file, outcome }
     }
 }
 

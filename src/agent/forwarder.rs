@@ -4,10 +4,12 @@ use iofwd_mount::caller::Introduction;
 use iofwd_mount::{Errno, Store};
 
 use crate::report::Report;
+use crate::telemetry::snapshot::Export;
 
 use super::Agent;
 use super::callers::Guest;
 use super::engine::Engine;
+use super::look::Names;
 
 /// A store that serves several clients, whatever lies behind it.
 pub trait Forwarder: Store + std::fmt::Debug {
@@ -25,6 +27,8 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn make_durable(&self) -> Result<(), Errno>;
     /// What was done so far.
     fn report(&self) -> Report;
+    /// What it does, for those who watch.
+    fn look(&self, names: Names) -> Export;
     /// Where reads and writes wait for their turn.
     fn engine(&self) -> &Engine;
     /// The agent of a data server, if it is one's.
@@ -64,6 +68,10 @@ impl Forwarder for Agent {
 
     fn report(&self) -> Report {
         Agent::report(self)
+    }
+
+    fn look(&self, names: Names) -> Export {
+        Agent::look(self, names)
     }
 
     fn engine(&self) -> &Engine {

@@ -12,6 +12,7 @@ use dashmap::DashMap;
 use iofwd_mount::store::NodeId;
 
 use crate::backend::posix::Identity;
+use crate::control::pages::Pages;
 use crate::key::Key;
 use crate::layout::Advice;
 use crate::layout::pvfs::Ranges;
@@ -39,6 +40,7 @@ pub struct Service {
     next: AtomicU64,
     counts: Arc<Counts>,
     penalties: Mutex<Penalties>,
+    pub(super) pages: Pages,
     begun: Instant,
     is_stopping: AtomicBool,
 }
@@ -116,6 +118,7 @@ impl Service {
             next: AtomicU64::new(1),
             counts: Arc::default(),
             penalties: Mutex::default(),
+            pages: Pages::default(),
             begun: Instant::now(),
             is_stopping: AtomicBool::new(false),
         }))
@@ -320,6 +323,21 @@ impl Service {
         report
     }
 
+    /// How long it has been there.
+    pub(super) fn uptime(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The agents of the exports, by name.
+    pub(super) fn named_agents(&self) -> impl Iterator<Item = (&str, &Arc<dyn Forwarder>)> {
+        self.exports.iter().map(|export| (export.settings.name.as_str(), &export.agent))
+    }
+
+    /// What it tells of itself, and where.
+    pub fn telemetry(&self) -> &settings::TelemetrySettings {
+        &self.settings.telemetry
+    }
+
     /// The agents of the exports.
     pub(super) fn agents(&self) -> impl Iterator<Item = &Arc<dyn Forwarder>> {
         self.exports.iter().map(|export| &export.agent)
@@ -338,6 +356,7 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         layouts: LayoutSettings::default(),
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
+        slow: settings.telemetry.slow,
         ..EngineSettings::default()
     }
 }

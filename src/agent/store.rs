@@ -356,7 +356,7 @@ impl Store for Agent {
         reply: Reply<Controlled>,
     ) {
         self.act_as(caller);
-        reply.send(self.control_handle(handle, command, argument, room));
+        reply.send(self.control_handle(caller, handle, command, argument, room));
     }
 
     fn interrupt(&self, request: RequestKey) {

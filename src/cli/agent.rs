@@ -9,12 +9,14 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::engine::EngineSettings;
 use crate::agent::listener::Listeners;
+use crate::agent::look::Names;
 use crate::agent::service::Service;
 use crate::agent::{Agent, Forwarder};
 use crate::backend::posix::{self, Identity};
 use crate::key::Key;
-use crate::settings::{Export, ServerSettings, Settings};
+use crate::settings::{Export, ServerSettings, Settings, TelemetrySettings};
 use crate::striped::{Setup, Striped};
+use crate::telemetry;
 use crate::tls::AgentTls;
 
 use super::log::LogArguments;
@@ -150,6 +152,7 @@ async fn wait(service: &Arc<Service>, on_hangup: &dyn Fn(&Service)) -> Result<()
     let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
     let (listeners, places) = Listeners::bind(service.places()).await?;
     listeners.serve(service);
+    publish(service)?;
     tracing::info!(places = places.join(", "), "ready");
     let mut tick = tokio::time::interval(service.reaping());
     loop {
@@ -160,6 +163,20 @@ async fn wait(service: &Arc<Service>, on_hangup: &dyn Fn(&Service)) -> Result<()
             _ = tick.tick() => service.reap(),
         }
     }
+}
+
+/// Metrics and the page, if they are wanted.
+fn publish(service: &Arc<Service>) -> Result<(), Failure> {
+    let TelemetrySettings { listen: Some(address), file_names, .. } = *service.telemetry() else {
+        return Ok(());
+    };
+    let names = if file_names { Names::Told } else { Names::Kept };
+    let watched = Arc::downgrade(service);
+    let address = telemetry::http::serve(address, move || {
+        watched.upgrade().map(|service| service.snapshot(names)).unwrap_or_default()
+    })?;
+    tracing::info!(%address, "metrics");
+    Ok(())
 }
 
 /// A file that is wrong changes nothing.

@@ -31,9 +31,11 @@ pub(super) struct CtlArguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show what the agent has done
+    /// Show what the agent has done, a name and a number a line
+    #[command(after_help = "Example:\n  iofwd ctl unix:/run/iofwd/agent.sock status")]
     Status,
     /// Measure how long the agent takes to answer a call that does nothing
+    #[command(after_help = "Example:\n  iofwd ctl unix:/run/iofwd/agent.sock ping --count 10000")]
     Ping {
         /// So many calls, one after the other
         #[arg(long, value_name = "COUNT", default_value_t = 1000,
@@ -44,6 +46,8 @@ enum What {
         json: bool,
     },
     /// Change the policy, the window or the depth while requests are under way
+    #[command(after_help = "Example:\n  \
+        iofwd ctl unix:/run/iofwd/agent.sock set policy=twins window=2ms depth=32")]
     Set {
         /// policy=NAME, window=TIME, depth=COUNT
         #[arg(required = true)]

@@ -19,6 +19,7 @@ pub(super) struct KeyArguments {
 #[derive(Debug, Subcommand)]
 enum KeyCommand {
     /// Make a new key in a file that only its owner can read
+    #[command(after_help = "Example:\n  iofwd key new /etc/iofwd/agent.key")]
     New {
         /// The file; it must not exist yet
         file: PathBuf,

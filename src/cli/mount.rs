@@ -1,6 +1,7 @@
 //! `iofwd mount`: checks what was typed, mounts, serves until it is unmounted.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use iofwd_mount::{Errno, Options, Session, Store};
 
 use crate::agent::Agent;
 use crate::agent::engine::{EngineSettings, LayoutSettings};
+use crate::agent::look::Names;
 use crate::backend::posix::{self, Identity};
 use crate::client::{Address, Client, How, Source};
 use crate::key::Key;
@@ -18,6 +20,7 @@ use crate::mounts;
 use crate::report::Report;
 use crate::settings::AgentPlace;
 use crate::striped::{Setup, Striped};
+use crate::telemetry::{self, Snapshot};
 use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
@@ -29,6 +32,7 @@ struct Plan {
     source: From,
     options: Options,
     settings: EngineSettings,
+    metrics: Option<SocketAddr>,
     foreground: bool,
     log: LogArguments,
 }
@@ -106,7 +110,7 @@ fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let mountpoint = &plan.options.mountpoint;
     let signals = signals::block();
     posix::raise_limit();
-    let behind = plan.source.open(&plan.settings)?;
+    let behind = plan.source.open(&plan.settings, plan.metrics)?;
     let session = Session::mount(Arc::clone(&behind) as Arc<_>, &plan.options)
         .map_err(|error| explain_mount(&error, mountpoint))?;
     let told_to_leave = signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
@@ -134,19 +138,49 @@ impl From {
         Ok(())
     }
 
-    fn open(&self, settings: &EngineSettings) -> Result<Arc<dyn Behind>, Failure> {
+    fn open(
+        &self,
+        settings: &EngineSettings,
+        metrics: Option<SocketAddr>,
+    ) -> Result<Arc<dyn Behind>, Failure> {
         match self {
-            From::Directory(path) => match Agent::new(path, settings) {
-                Ok(agent) => Ok(Arc::new(agent)),
-                Err(errno) => Err(format!("cannot export {}: {errno}", path.display())),
-            },
-            From::Servers(setup) => Ok(Striped::open(setup, settings)?),
+            From::Directory(path) => {
+                let agent = Agent::new(path, settings)
+                    .map_err(|errno| format!("cannot export {}: {errno}", path.display()))?;
+                let agent = Arc::new(agent);
+                publish(metrics, &agent, |agent| agent.snapshot(Names::Kept))?;
+                Ok(agent)
+            }
+            From::Servers(setup) => {
+                let striped = Striped::open(setup, settings)?;
+                publish(metrics, &striped, Striped::snapshot)?;
+                Ok(striped)
+            }
+            From::Agent(_) if metrics.is_some() => {
+                Err("--metrics: the agent has the numbers; set [telemetry] listen in its settings"
+                    .into())
+            }
             From::Agent(how) => match Client::connect(how) {
                 Ok(client) => Ok(client),
                 Err(error) => Err(error.to_string()),
             },
         }
     }
+}
+
+/// Metrics and the page of what is in this process, without names of files: anybody here can look.
+fn publish<T: Send + Sync + 'static>(
+    metrics: Option<SocketAddr>,
+    watched: &Arc<T>,
+    look: fn(&T) -> Snapshot,
+) -> Result<(), Failure> {
+    let Some(address) = metrics else { return Ok(()) };
+    let watched = Arc::downgrade(watched);
+    let address = telemetry::http::serve(address, move || {
+        watched.upgrade().map(|watched| look(&watched)).unwrap_or_default()
+    })?;
+    tracing::info!(%address, "metrics");
+    Ok(())
 }
 
 fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
@@ -162,10 +196,9 @@ fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
 
 /// The mount answers. Asked from another process, because a mount cannot wait for itself.
 fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
-    let output =
-        std::process::Command::new("/proc/self/exe").arg("status").arg(mountpoint).output();
-    match output {
-        Ok(output) if !output.status.success() => Err(format!(
+    let mut asked = std::process::Command::new("/proc/self/exe");
+    match asked.args(["status", "--once"]).arg(mountpoint).output() {
+        Ok(output) if !matches!(output.status.code(), Some(0 | ANSWERED)) => Err(format!(
             "mounted, but {} does not answer: {}",
             mountpoint.display(),
             String::from_utf8_lossy(&output.stderr).trim()
@@ -173,6 +206,9 @@ fn check_usable(mountpoint: &Path) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
+
+/// It answers that something is wrong, and it answers.
+const ANSWERED: i32 = super::status::UNWELL as i32;
 
 /// Whether what is mounted there is of our kind.
 fn is_ours(mountpoint: &Path) -> bool {
@@ -223,8 +259,10 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             depth: arguments.depth,
             job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
+            slow: arguments.slow,
         },
         source,
+        metrics: arguments.metrics,
         foreground: arguments.foreground,
         // The process that logs has another working directory than the one that was typed in.
         log: arguments.log.absolute(),

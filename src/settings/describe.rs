@@ -12,36 +12,69 @@ use crate::quantity::{show_bytes, show_span};
 use super::field;
 use super::{
     DataPath, Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash,
+    TelemetrySettings,
 };
 
 /// A field's name, and its value in words.
 type Value = (&'static str, String);
 
+/// Fields that belong together: which section, and which of several of that name.
+struct Section {
+    name: &'static str,
+    index: usize,
+    values: Vec<Value>,
+}
+
 impl Settings {
     /// Every field with its value, where the value comes from, and what it means.
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        self.section(&mut text, "", 0, &self.top());
-        self.section(&mut text, "tls", 0, &self.tls_values());
+        for Section { name, index, values } in self.sections() {
+            self.section(&mut text, name, index, &values);
+        }
+        text
+    }
+
+    /// Name, value and meaning of what may be shown to whoever watches: no keys, no places.
+    pub fn shown(&self) -> Vec<[String; 3]> {
+        let sections = self.sections().into_iter();
+        let sections = sections.filter(|section| SHOWN.contains(&section.name));
+        let shown = sections.flat_map(|Section { name: section, values, .. }| {
+            values.into_iter().map(move |(name, value)| {
+                let meaning = field::find(section, name).map_or("", |field| field.meaning);
+                [format!("{section}.{name}"), value, meaning.into()]
+            })
+        });
+        shown.collect()
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let section = |name, values| Section { name, index: 0, values };
         let place =
             [("index", self.agent.index.to_string()), ("count", self.agent.count.to_string())];
-        self.section(&mut text, "agent", 0, &place);
-        self.section(&mut text, "scheduler", 0, &self.scheduler.values());
-        self.section(&mut text, "layout", 0, &self.layout.values());
+        let mut sections = vec![
+            section("", self.top()),
+            section("tls", self.tls_values()),
+            section("agent", place.to_vec()),
+            section("scheduler", self.scheduler.values()),
+            section("layout", self.layout.values()),
+        ];
         for (index, rule) in self.layout.rules.iter().enumerate() {
-            self.section(&mut text, "stripes", index, &rule_values(rule));
+            sections.push(Section { name: "stripes", index, values: rule_values(rule) });
         }
         if self.layout.rules.is_empty() {
             let none = |name| (name, "none: no rule".to_string());
             let values = ["pattern", "stripe", "servers", "first"].map(none);
-            self.section(&mut text, "stripes", 0, &values);
+            sections.push(section("stripes", values.to_vec()));
         }
-        self.section(&mut text, "limits", 0, &self.limits.values());
+        sections.push(section("limits", self.limits.values()));
         for (index, export) in self.exports.iter().enumerate() {
-            self.section(&mut text, "export", index, &export.values());
+            sections.push(Section { name: "export", index, values: export.values() });
         }
-        self.section(&mut text, "job", 0, &[("variables", list(&self.job.variables, "none"))]);
-        text
+        let variables = ("variables", list(&self.job.variables, "none"));
+        sections.push(section("job", vec![variables]));
+        sections.push(section("telemetry", self.telemetry.values()));
+        sections
     }
 
     fn section(&self, text: &mut String, section: &'static str, index: usize, values: &[Value]) {
@@ -135,6 +168,17 @@ impl Limits {
     }
 }
 
+impl TelemetrySettings {
+    fn values(&self) -> Vec<Value> {
+        let nowhere = || "nowhere: no metrics, no page".to_string();
+        vec![
+            ("listen", self.listen.map_or_else(nowhere, |address| address.to_string())),
+            ("file_names", yes(self.file_names)),
+            ("slow", show_span(self.slow)),
+        ]
+    }
+}
+
 impl Export {
     fn values(&self) -> Vec<Value> {
         let squash = match self.squash {
@@ -198,3 +242,6 @@ fn list(entries: &[String], none: &str) -> String {
 fn path(path: Option<&Path>, none: &str) -> String {
     path.map_or_else(|| none.into(), |path| path.display().to_string())
 }
+
+/// What is no secret and helps to understand what is seen.
+const SHOWN: [&str; 5] = ["scheduler", "layout", "stripes", "limits", "telemetry"];

@@ -127,7 +127,7 @@ impl Field {
 
 /// The sections beside the fields above all of them.
 pub const SECTIONS: &[&str] =
-    &["tls", "agent", "scheduler", "layout", "stripes", "limits", "export", "job"];
+    &["tls", "agent", "scheduler", "layout", "stripes", "limits", "export", "job", "telemetry"];
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -209,6 +209,11 @@ pub const FIELDS: &[Field] = &[
         .of(Unit::Count, 0, (0, ID_MOST), "4294967295 is no id"),
 
     field("job", "variables", "variables of a process that name its job; the first that is set counts"),
+
+    field("telemetry", "listen", "where metrics and the page can be read, by whoever reaches it: ADDRESS:PORT").or("IOFWD_METRICS"),
+    field("telemetry", "file_names", "whether the page shows names of files"),
+    field("telemetry", "slow", "a read or write that takes longer is told of in the log, and why").or("IOFWD_SLOW")
+        .of(Unit::Time, SECOND, (MICROSECOND, 3600 * SECOND), "in less everything is slow; after more a user has complained"),
 ];
 
 #[cfg(test)]

@@ -144,7 +144,8 @@ fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
     let found = problems("[limit]\nclients = 1");
     assert!(found[0].contains("did you mean limits?"), "{found:?}");
     assert!(
-        found[0].ends_with("tls, agent, scheduler, layout, stripes, limits, export, job"),
+        found[0]
+            .ends_with("tls, agent, scheduler, layout, stripes, limits, export, job, telemetry"),
         "{found:?}"
     );
 }

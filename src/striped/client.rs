@@ -4,8 +4,10 @@ use iofwd_mount::Errno;
 use iofwd_mount::caller::Introduction;
 
 use crate::agent::engine::Engine;
+use crate::agent::look::Names;
 use crate::agent::{Forwarder, Guest};
 use crate::report::Report;
+use crate::telemetry::snapshot::Export;
 
 use super::Striped;
 
@@ -38,6 +40,10 @@ impl Forwarder for Striped {
 
     fn report(&self) -> Report {
         Striped::report(self)
+    }
+
+    fn look(&self, _names: Names) -> Export {
+        Striped::look(self)
     }
 
     fn engine(&self) -> &Engine {

@@ -189,6 +189,10 @@ impl Target for File {
 
     fn doubt(&self) {}
 
+    fn name(&self) -> String {
+        format!("node {}", self.node.0)
+    }
+
     fn failed_late(&self, errno: Errno) {
         self.late_errors.set(errno);
     }

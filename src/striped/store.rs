@@ -307,6 +307,9 @@ impl Store for Striped {
                 let report = settled.and_then(|()| control::text(&self.report().to_text(), room));
                 reply.send(report);
             }
+            control::SNAPSHOT => {
+                reply.send(self.lookout.page(argument, room, || self.snapshot()));
+            }
             control::LAYOUT => reply.send(self.tell_layout(handle, argument, room)),
             _ => self.names.ioctl(caller, handle, command, argument, room, reply),
         }

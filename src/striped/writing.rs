@@ -38,6 +38,10 @@ impl Target for Writing {
 
     fn doubt(&self) {}
 
+    fn name(&self) -> String {
+        self.file.name()
+    }
+
     fn failed_late(&self, errno: Errno) {
         self.file.failed_late(errno);
     }

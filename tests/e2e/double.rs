@@ -54,11 +54,14 @@ impl Double {
 
     /// What the status says, by name.
     fn status(&self) -> BTreeMap<String, String> {
-        let output = Command::new(program()).arg("status").arg(self.mount.path()).output().unwrap();
+        let mut command = Command::new(program());
+        let output = command.args(["status", "--json"]).arg(self.mount.path()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        let pair = |line: &str| line.split_once(' ').map(|(a, b)| (a.into(), b.trim().into()));
-        text.lines().filter_map(pair).collect()
+        let report: BTreeMap<String, serde_json::Value> =
+            serde_json::from_slice(&output.stdout).unwrap();
+        let text = |value: &serde_json::Value| value.as_str().map(String::from);
+        let pair = |(name, value)| (name, text(&value).unwrap_or_else(|| value.to_string()));
+        report.into_iter().map(pair).collect()
     }
 
     /// Bytes that went to each server, by the server's name.

@@ -17,7 +17,7 @@ use std::ops::Range;
 use grid::Grid;
 use rate::Rate;
 
-use crate::policy::{Decision, Directive, Done, Load, OutOfRange, Policy, Setup};
+use crate::policy::{Decision, Directive, Done, Load, OutOfRange, Policy, Setup, Window};
 use crate::queue::Runs;
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::{Limit, Room};
@@ -269,6 +269,10 @@ impl Policy for Twins {
 
     fn len(&self) -> usize {
         self.queues.lines().len()
+    }
+
+    fn window(&self, now: Time) -> Option<Window> {
+        (!self.grid.is_single()).then(|| self.grid.at(now)).flatten()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {

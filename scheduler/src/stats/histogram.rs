@@ -24,6 +24,11 @@ impl Histogram {
         self.count
     }
 
+    /// The sum of the values.
+    pub const fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// The average, rounded down; zero if there is no value.
     pub fn average(&self) -> u64 {
         let average = self.sum.checked_div(u128::from(self.count)).unwrap_or(0);

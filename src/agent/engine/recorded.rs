@@ -1,6 +1,6 @@
 //! The scheduler, with everything that is done to it written down if somebody asked for that.
 
-use iofwd_scheduler::policy::{Decision, Directive, Policy, Setup};
+use iofwd_scheduler::policy::{Decision, Directive, Done, Policy, Setup};
 use iofwd_scheduler::record::Event;
 use iofwd_scheduler::request::{Request, RequestId};
 use iofwd_scheduler::room::Limit;
@@ -9,15 +9,18 @@ use iofwd_scheduler::time::Time;
 
 use crate::trace::Recorder;
 
+use super::recent::Recent;
+
 /// A scheduler, and maybe a recorder.
 pub(super) struct Recorded {
     scheduler: Scheduler,
     recorder: Option<Recorder>,
+    recent: Recent,
 }
 
 impl Recorded {
     pub(super) fn new(scheduler: Scheduler, recorder: Option<Recorder>) -> Recorded {
-        Recorded { scheduler, recorder }
+        Recorded { scheduler, recorder, recent: Recent::default() }
     }
 
     pub(super) fn submit(&mut self, now: Time, request: Request) {
@@ -28,18 +31,21 @@ impl Recorded {
     pub(super) fn poll(&mut self, now: Time) -> Decision {
         let decision = self.scheduler.poll(now);
         match &decision {
-            Decision::Issue(batch) => self.record(|| {
-                Event::Issue(now, batch.requests().iter().map(|request| request.id).collect())
-            }),
+            Decision::Issue(batch) => {
+                self.recent.note(now, batch);
+                self.record(|| {
+                    Event::Issue(now, batch.requests().iter().map(|request| request.id).collect())
+                });
+            }
             Decision::WaitUntil(until) => self.record(|| Event::Wait(now, *until)),
             Decision::Empty => {}
         }
         decision
     }
 
-    pub(super) fn complete(&mut self, now: Time, id: RequestId, outcome: Outcome) {
+    pub(super) fn complete(&mut self, now: Time, id: RequestId, outcome: Outcome) -> Done {
         self.record(|| Event::Complete(now, id, outcome));
-        self.scheduler.complete(now, id, outcome);
+        self.scheduler.complete(now, id, outcome)
     }
 
     pub(super) fn cancel(&mut self, now: Time, id: RequestId) -> Cancelled {
@@ -86,6 +92,11 @@ impl Recorded {
     /// Requests issued and not completed yet.
     pub(super) fn in_flight(&self) -> usize {
         self.scheduler.in_flight()
+    }
+
+    /// The batches that left last.
+    pub(super) fn recent(&self) -> &Recent {
+        &self.recent
     }
 
     /// The scheduler, to look at.

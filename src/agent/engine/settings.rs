@@ -24,6 +24,7 @@ use crate::trace::{Header, Recorder};
 use super::clock::Clock;
 use super::cost::Costs;
 use super::devices::Devices;
+use super::levels::Levels;
 use super::recorded::Recorded;
 use super::workers::Workers;
 use super::{Core, Engine, State, timer};
@@ -53,6 +54,8 @@ pub struct EngineSettings {
     pub job_variables: Vec<String>,
     /// Write down here what is done to the scheduler.
     pub record: Option<PathBuf>,
+    /// A request that takes longer is told of in the log.
+    pub slow: Span,
 }
 
 /// How files are laid out.
@@ -96,6 +99,7 @@ impl Default for EngineSettings {
             depth: 64,
             job_variables: crate::settings::JobSettings::default().variables,
             record: None,
+            slow: SLOW,
         }
     }
 }
@@ -187,12 +191,14 @@ impl Engine {
                 deadline: Time::NEVER,
                 stopping: false,
                 costs: Costs::new(),
+                levels: Levels::default(),
             }),
             timer: Condvar::new(),
             idle: Condvar::new(),
             workers: Workers::new((settings.depth * settings.queues()).min(WORKERS_MOST) as usize),
             devices: Devices::new(settings.device.clone()),
             budget: Budget::new(WAITING_BYTES),
+            slow: settings.slow,
         });
         core.workers.employ(&core);
         let timed = Arc::clone(&core);
@@ -207,5 +213,7 @@ const IN_FLIGHT_BYTES: u64 = 256 << 20;
 const WAITING_BYTES: usize = 256 << 20;
 /// More than most file systems have, and a round of windows of one millisecond is over soon.
 const QUEUES: u32 = 64;
+/// Nobody waits so long for a disk that is well.
+const SLOW: Span = Span::from_secs(1);
 /// Threads for requests that had to wait.
 const WORKERS_MOST: u32 = 256;

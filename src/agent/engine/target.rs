@@ -20,6 +20,8 @@ pub(crate) trait Target: Send + Sync + std::fmt::Debug {
     fn layout(&self) -> Guard<Arc<Known>>;
     /// A request met bytes that nobody is known to hold.
     fn doubt(&self);
+    /// What people call it.
+    fn name(&self) -> String;
     /// A write that nobody waits for has failed.
     fn failed_late(&self, errno: Errno);
     /// Whether two requests of a batch, neighbours at their server, go out in one call.
@@ -42,6 +44,10 @@ impl Target for OpenFile {
 
     fn doubt(&self) {
         self.node.layout.doubt();
+    }
+
+    fn name(&self) -> String {
+        String::from_utf8_lossy(&self.node.inode.seen_at()).into_owned()
     }
 
     fn failed_late(&self, errno: Errno) {

@@ -4,29 +4,30 @@ use std::io::{IoSlice, IoSliceMut};
 
 use iofwd_mount::Errno;
 use iofwd_scheduler::layout::Piece as Stretch;
-use iofwd_scheduler::request::{Operation, Request, RequestId};
+use iofwd_scheduler::request::{Operation, Request};
 use iofwd_scheduler::scheduler::Outcome;
 
-use super::Core;
 use super::call::{Done, Piece};
 use super::workers::Task;
+use super::{Core, Ended};
 
 /// Do everything in a batch, tell the scheduler, answer.
 pub(super) fn run(core: &Core, task: Task) {
     core.devices.serve(task.members.iter().map(|(request, _)| request));
     let mut results = Vec::with_capacity(task.members.len());
+    let mut operations = 0;
     for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
         left_piece.file.joins(left, right) && go_together(left_piece, right_piece)
     }) {
         results.extend(do_run(run));
+        operations += 1;
     }
-    let done: Vec<(RequestId, Outcome)> = task
-        .members
-        .iter()
-        .zip(&results)
-        .map(|((request, _), result)| (request.id, outcome(result)))
+    let members = task.members.iter().zip(&results);
+    let ended: Vec<Ended<'_>> = members
+        .map(|((request, piece), result)| Ended::new(request.id, &piece.file, outcome(result)))
         .collect();
-    core.complete(&done);
+    core.complete(&ended, operations);
+    drop(ended);
     for ((_, piece), result) in task.members.into_iter().zip(results) {
         piece.answer.send(result);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iofwd_mount::Errno;
 
 use crate::backend::posix::Identity;
+use crate::control;
 use crate::wire::call::Call;
 
 /// What a client may do.
@@ -84,7 +85,7 @@ fn changes(call: &Call<'_>) -> bool {
             how.flags & libc::O_ACCMODE != libc::O_RDONLY || how.flags & libc::O_TRUNC != 0
         }
         // Those that only read have their answer's direction alone in their number.
-        Call::Ioctl { command, .. } => command >> 30 & 1 != 0,
+        Call::Ioctl { command, .. } => command >> 30 & 1 != 0 && !control::only_asks(*command),
         Call::Ping
         | Call::Introduce { .. }
         | Call::Cancel { .. }
@@ -158,6 +159,8 @@ mod tests {
         assert!(rights.check(&unlink).is_err());
         let set_flags = Call::Ioctl { handle: HandleId(1), command: 0x4008_6602, room: 0 };
         assert!(rights.check(&set_flags).is_err());
+        let ask = Call::Ioctl { handle: HandleId(1), command: control::SNAPSHOT, room: 8 };
+        assert!(rights.check(&ask).is_ok());
         let get_flags = Call::Ioctl { handle: HandleId(1), command: 0x8008_6601, room: 8 };
         assert!(rights.check(&get_flags).is_ok());
     }

@@ -128,6 +128,18 @@ impl Inode {
         }
     }
 
+    /// The path where it was found last, below the exported directory: for people to read.
+    pub fn seen_at(&self) -> Vec<u8> {
+        let mut names: Vec<CString> = Vec::new();
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        while let Some(Place { parent, name }) = place.filter(|_| names.len() < DEEPEST) {
+            names.push(name);
+            place = parent.place.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        }
+        names.reverse();
+        names.iter().map(|name| name.as_bytes()).collect::<Vec<_>>().join(&b'/')
+    }
+
     /// The descriptor that names it; opened again if it had to be closed.
     pub(super) fn descriptor(&self) -> Result<Arc<OwnedFd>, Errno> {
         self.used.store(true, Ordering::Relaxed);
@@ -197,3 +209,6 @@ pub(super) fn birth_of(stat: &libc::statx) -> Birth {
     (stat.stx_mask & libc::STATX_BTIME != 0)
         .then_some(Timestamp { secs: stat.stx_btime.tv_sec, nanos: stat.stx_btime.tv_nsec })
 }
+
+/// Names of a path that are shown: directories may have been moved into each other meanwhile.
+const DEEPEST: usize = 64;

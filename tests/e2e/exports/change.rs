@@ -14,7 +14,7 @@ fn place(agent: &Agent) -> String {
 }
 
 fn status(agent: &Agent, name: &str) -> String {
-    let output = iofwd(&["status", &place(agent)]);
+    let output = iofwd(&["ctl", &place(agent), "status"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     line.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()

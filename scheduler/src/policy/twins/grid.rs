@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{Phase, TwinsSettings};
-use crate::policy::Setup;
+use crate::policy::{Setup, Window};
 use crate::request::ServerId;
 use crate::time::{Span, Time};
 
@@ -65,6 +65,21 @@ impl Grid {
             .expect("the remainder is smaller than the number of groups, a u32");
         self.begin = Time::from_nanos(now.as_nanos().saturating_sub(into));
         self.end = now + Span::from_nanos(length.unsigned_abs() - into);
+    }
+
+    /// The window that `now` lies in, to be shown; nothing while windows have no origin yet.
+    pub(super) fn at(&self, now: Time) -> Option<Window> {
+        let clock = nanos(now).saturating_add(self.offset);
+        let index = clock.div_euclid(self.length()).rem_euclid(i64::from(self.groups));
+        (!self.unset).then(|| Window {
+            end: self.end_of(now),
+            length: self.window,
+            turn: u32::try_from(index).unwrap_or(0),
+            groups: self.groups,
+            size: self.size,
+            agent: self.agent,
+            agents: self.agents,
+        })
     }
 
     /// Follows a step of the shared clock; windows of local phase have their own and do not move.
