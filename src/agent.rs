@@ -16,9 +16,12 @@ mod layouts;
 pub mod listener;
 mod locks;
 mod nodes;
+mod once;
 pub mod service;
 pub mod session;
+mod state;
 mod store;
+mod survival;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +36,7 @@ use self::files::{Directories, Files};
 use self::layouts::Layouts;
 use self::locks::Locks;
 use self::nodes::Nodes;
+use self::survival::Survival;
 
 /// An agent over one exported directory.
 #[derive(Debug)]
@@ -45,22 +49,35 @@ pub struct Agent {
     engine: Engine,
     layouts: Layouts,
     callers: Callers,
+    /// What it leaves behind for its clients, should it die.
+    survival: Option<Survival>,
 }
 
 impl Agent {
     /// Export a directory.
     pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+        Agent::surviving(path, settings, None)
+    }
+
+    /// Export a directory to clients that can go on with another agent.
+    fn surviving(
+        path: &Path,
+        settings: &EngineSettings,
+        survival: Option<Survival>,
+    ) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
-        let nodes = Nodes::new(Arc::clone(tree.root()));
+        let first = survival.as_ref().map_or(0, |survival| survival.state.first_number());
+        let nodes = Nodes::new(Arc::clone(tree.root()), first);
         Ok(Agent {
             tree,
             nodes,
-            files: Files::files(),
-            directories: Directories::directories(),
+            files: Files::files(first),
+            directories: Directories::directories(first),
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
             layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
+            survival,
         })
     }
 

@@ -9,6 +9,7 @@ mod e2e {
     mod coherence;
     mod double;
     mod exports;
+    mod faults;
     mod harness;
     mod hostile;
     mod network;
@@ -16,4 +17,5 @@ mod e2e {
     mod reference;
     mod semantics;
     mod sequence;
+    mod survival;
 }

@@ -35,6 +35,7 @@ use crate::budget::Budget;
 use crate::report::Report;
 
 use super::files::OpenFile;
+use super::once::Ticket;
 
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
@@ -114,6 +115,7 @@ impl Engine {
             identity: None,
             payload: Payload::None,
             append: false,
+            once: None,
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
@@ -181,13 +183,17 @@ impl Engine {
             identity: identity.clone(),
             payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
+            once: asked.asker.once.clone(),
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append);
+        let result = match &asked.asker.once {
+            Some(once) if at.append => once.append(asked.open, data),
+            _ => asked.open.file.write(&[IoSlice::new(data)], at.offset, at.append),
+        };
         self.core.complete(&[(id, outcome(&result))]);
         answer.send(result.map(call::Done::Written));
     }
@@ -208,6 +214,7 @@ impl Engine {
                 identity: identity.cloned(),
                 payload: payload(&stretch),
                 append: false,
+                once: None,
                 answer: Answer::Part(Arc::clone(whole), index, stretch.extent.length),
             };
             (stretch, piece)
@@ -247,12 +254,14 @@ impl Drop for Engine {
 }
 
 /// On whose behalf a read or write is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Asker {
     /// Names the call, should it be interrupted.
     pub(super) key: RequestKey,
     /// The job it belongs to.
     pub(super) job: JobId,
+    /// It must not be done twice.
+    pub(super) once: Option<Ticket>,
 }
 
 /// Who asks for what, of which file.

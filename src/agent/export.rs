@@ -16,6 +16,8 @@ use crate::settings;
 use super::Agent;
 use super::callers::Guest;
 use super::engine::EngineSettings;
+use super::state::State;
+use super::survival::Survival;
 
 /// An export, and the agent of its directory.
 #[derive(Debug)]
@@ -28,8 +30,11 @@ impl Export {
     pub(super) fn open(
         settings: &settings::Export,
         engine: &EngineSettings,
+        state: Option<&Arc<State>>,
     ) -> Result<Export, String> {
-        let agent = Agent::new(&settings.path, engine).map_err(|errno| {
+        let export = settings.name.clone();
+        let survival = state.map(|state| Survival { state: Arc::clone(state), export });
+        let agent = Agent::surviving(&settings.path, engine, survival).map_err(|errno| {
             format!("cannot export {} as {}: {errno}", settings.path.display(), settings.name)
         })?;
         Ok(Export { settings: settings.clone(), agent: Arc::new(agent) })

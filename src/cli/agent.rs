@@ -113,13 +113,13 @@ async fn serve(service: &Arc<Service>, config: &Path) -> Result<(), Failure> {
     let (listeners, places) = Listeners::bind(service.places()).await?;
     listeners.serve(service);
     tracing::info!(places = places.join(", "), "ready");
-    let mut tick = tokio::time::interval(service.reaping());
+    let mut tick = tokio::time::interval(service.tending());
     loop {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
             _ = hangup.recv() => reload(service, config),
-            _ = tick.tick() => service.reap(),
+            _ = tick.tick() => service.tend(),
         }
     }
 }

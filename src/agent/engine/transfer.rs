@@ -83,7 +83,10 @@ fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
     let slices: Vec<IoSlice<'_>> =
         run.iter().map(|(_, piece)| IoSlice::new(piece.payload.bytes())).collect();
     let (first, piece) = &run[0];
-    let result = piece.file.file.write(&slices, first.extent.offset, piece.append);
+    let result = match &piece.once {
+        Some(once) if piece.append => once.append(&piece.file, piece.payload.bytes()),
+        _ => piece.file.file.write(&slices, first.extent.offset, piece.append),
+    };
     share(run, result).into_iter().map(|share| share.map(Done::Written)).collect()
 }
 

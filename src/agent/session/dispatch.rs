@@ -12,6 +12,8 @@ use iofwd_mount::store::{
 use iofwd_mount::{Caller, Errno, Reply, Store};
 
 use crate::agent::Agent;
+use crate::agent::once::Ticket;
+use crate::agent::state::Opening;
 use crate::control;
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, LockCall, Name};
@@ -23,37 +25,53 @@ use super::{Kind, Session};
 pub(super) fn dispatch(
     session: &Arc<Session>,
     caller: &Caller,
-    call: &Call<'_>,
+    (call, once): (&Call<'_>, Option<Ticket>),
     payload: &[u8],
     to: Responder,
 ) {
     let mut to = Some(to);
     let exchange = Exchange { session, agent: &session.agent, caller, payload };
-    let served = session.rights.check(call).and_then(|()| exchange.serve(call, &mut to));
+    let served = session.rights.check(call).and_then(|()| {
+        let done = once.and_then(|ticket| exchange.serve_once(call, &ticket, &mut to));
+        done.unwrap_or_else(|| exchange.serve(call, &mut to))
+    });
     if let (Err(errno), Some(to)) = (served, to) {
         to.send(Err(errno));
     }
 }
 
-struct Exchange<'a> {
-    session: &'a Arc<Session>,
-    agent: &'a Agent,
-    caller: &'a Caller,
-    payload: &'a [u8],
+pub(super) struct Exchange<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) agent: &'a Agent,
+    pub(super) caller: &'a Caller,
+    pub(super) payload: &'a [u8],
 }
 
 /// The promise to answer, until somebody takes it. Taken last, so that a call that names what is
 /// not the client's is refused with its own error.
-type Promise = Option<Responder>;
+pub(super) type Promise = Option<Responder>;
 /// Whether the promise was taken, or why not.
-type Served = Result<(), Errno>;
+pub(super) type Served = Result<(), Errno>;
 
 impl Exchange<'_> {
     fn serve(&self, call: &Call<'_>, to: &mut Promise) -> Served {
         match *call {
             Call::Ping => taken(to)?.done().send(Ok(())),
             // These are not answered, and never come here.
-            Call::Introduce { .. } | Call::Cancel { .. } | Call::Forget { .. } => {}
+            Call::Introduce { .. }
+            | Call::Cancel { .. }
+            | Call::Forget { .. }
+            | Call::Adopt { .. }
+            | Call::Reopen { .. }
+            | Call::Reclaim(_) => {}
+            Call::Restored => {
+                self.session.restored();
+                taken(to)?.done().send(Ok(()));
+            }
+            Call::Leave => {
+                self.session.end();
+                taken(to)?.done().send(Ok(()));
+            }
             Call::Getattr { node, handle } => self.getattr(node, handle, to)?,
             Call::Setattr { node, changes } => self.setattr(node, changes, to)?,
             Call::Readlink { node } => self.readlink(node, to)?,
@@ -188,7 +206,7 @@ impl Exchange<'_> {
     }
 
     fn open(&self, node: NodeId, how: OpenHow, to: &mut Promise) -> Served {
-        self.agent.open(self.caller, self.session.node(node)?, how, opened(taken(to)?));
+        self.agent.open(self.caller, self.session.node(node)?, how, opened(taken(to)?, how));
         Ok(())
     }
 
@@ -201,12 +219,13 @@ impl Exchange<'_> {
         to: &mut Promise,
     ) -> Served {
         let (parent, name) = self.place(parent, name)?;
-        self.agent.create(self.caller, parent, name, how, new, created(taken(to)?));
+        self.agent.create(self.caller, parent, name, how, new, created(taken(to)?, how));
         Ok(())
     }
 
     fn tmpfile(&self, parent: NodeId, how: OpenHow, new: NewNode, to: &mut Promise) -> Served {
-        self.agent.tmpfile(self.caller, self.session.node(parent)?, how, new, created(taken(to)?));
+        let parent = self.session.node(parent)?;
+        self.agent.tmpfile(self.caller, parent, how, new, created(taken(to)?, how));
         Ok(())
     }
 
@@ -225,7 +244,7 @@ impl Exchange<'_> {
 
     fn opendir(&self, node: NodeId, flags: i32, to: &mut Promise) -> Served {
         let node = self.session.node(node)?;
-        self.agent.opendir(self.caller, node, flags, opened_directory(taken(to)?));
+        self.agent.opendir(self.caller, node, flags, opened_directory(taken(to)?, node, flags));
         Ok(())
     }
 
@@ -259,11 +278,17 @@ impl Exchange<'_> {
     }
 
     fn write(&self, at: WriteAt, to: &mut Promise) -> Served {
+        let at = self.written(at)?;
+        let reply = taken(to)?.reply(|_, count| Value::Written(count));
+        self.agent.write(self.caller, at, self.payload, reply);
+        Ok(())
+    }
+
+    /// Where a write goes, in our names.
+    pub(super) fn written(&self, at: WriteAt) -> Result<WriteAt, Errno> {
         let (node, handle) = self.file(at.node, at.handle)?;
         check_range(at.offset, self.payload.len() as u64)?;
-        let reply = taken(to)?.reply(|_, count| Value::Written(count));
-        self.agent.write(self.caller, WriteAt { node, handle, ..at }, self.payload, reply);
-        Ok(())
+        Ok(WriteAt { node, handle, ..at })
     }
 
     fn fsync(&self, node: NodeId, handle: HandleId, data: bool, to: &mut Promise) -> Served {
@@ -345,7 +370,11 @@ impl Exchange<'_> {
     }
 
     /// A name in a directory of the client's.
-    fn place<'n>(&self, parent: NodeId, name: Name<'n>) -> Result<(NodeId, &'n OsStr), Errno> {
+    pub(super) fn place<'n>(
+        &self,
+        parent: NodeId,
+        name: Name<'n>,
+    ) -> Result<(NodeId, &'n OsStr), Errno> {
         Ok((self.session.node(parent)?, component(name)?))
     }
 
@@ -367,32 +396,40 @@ impl Exchange<'_> {
     }
 }
 
-fn taken(to: &mut Promise) -> Result<Responder, Errno> {
+pub(super) fn taken(to: &mut Promise) -> Result<Responder, Errno> {
     to.take().ok_or(Errno::EIO)
 }
 
-fn attr(to: Responder) -> Reply<Attr> {
+pub(super) fn attr(to: Responder) -> Reply<Attr> {
     to.reply(|session, attr| Value::Attr(session.outgoing(attr)))
 }
 
-fn opened(to: Responder) -> Reply<Opened> {
-    to.reply(|session, opened: Opened| {
+fn opened(to: Responder, how: OpenHow) -> Reply<Opened> {
+    to.vouched(move |session, opened: Opened| {
         session.keep_handle(opened.handle, Kind::File);
-        Value::Opened(Opened { attr: session.outgoing(opened.attr), ..opened })
+        let voucher = session.agent.vouch(opened.attr.node, Some(opening(how)));
+        (Value::Opened(Opened { attr: session.outgoing(opened.attr), ..opened }), voucher)
     })
 }
 
-fn created(to: Responder) -> Reply<Created> {
-    to.reply(|session, created: Created| {
+/// A file that was made: the voucher for it as open has the one for the node in it.
+pub(super) fn created(to: Responder, how: OpenHow) -> Reply<Created> {
+    to.vouched(move |session, created: Created| {
         session.keep_handle(created.handle, Kind::File);
-        Value::Created(Created { entry: session.keep_node(created.entry), ..created })
+        let voucher = session.agent.vouch(created.entry.attr.node, Some(opening(how)));
+        (Value::Created(Created { entry: session.keep_node(created.entry), ..created }), voucher)
     })
 }
 
-fn opened_directory(to: Responder) -> Reply<OpenedDirectory> {
-    to.reply(|session, opened: OpenedDirectory| {
+fn opening(how: OpenHow) -> Opening {
+    Opening::File { flags: how.flags, readable: how.readable }
+}
+
+fn opened_directory(to: Responder, node: NodeId, flags: i32) -> Reply<OpenedDirectory> {
+    to.vouched(move |session, opened: OpenedDirectory| {
         session.keep_handle(opened.handle, Kind::Directory);
-        Value::OpenedDirectory(opened)
+        let voucher = session.agent.vouch(node, Some(Opening::Directory { flags }));
+        (Value::OpenedDirectory(opened), voucher)
     })
 }
 
