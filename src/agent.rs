@@ -11,6 +11,7 @@ mod deeds;
 pub mod engine;
 mod export;
 mod files;
+mod kept;
 mod latch;
 mod layouts;
 pub mod listener;

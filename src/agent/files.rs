@@ -26,12 +26,19 @@ pub(super) struct OpenFile {
 impl OpenFile {
     pub(super) fn new(node: Arc<Node>, file: File) -> OpenFile {
         let seen = node.late_errors.opened();
+        node.opened();
         OpenFile { node, file, written: AtomicBool::new(false), seen }
     }
 
     /// Report an error that came too late for the call that caused it, once.
     pub(super) fn late_error(&self) -> Result<(), Errno> {
         self.node.late_errors.check(&self.seen)
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.node.closed();
     }
 }
 

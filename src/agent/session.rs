@@ -230,9 +230,17 @@ impl Session {
         if !self.ended.swap(true, Ordering::AcqRel) {
             tracing::info!(client = self.client, session = self.id, "goes on with another agent");
             self.agent.locks.written_no_more(self.id);
+            self.leave_hidden();
             self.give_back();
             self.close("the client goes on with another agent");
         }
+    }
+
+    /// Files that have lost their names are left for another agent, or for this one when it is
+    /// started again.
+    pub(super) fn leave_hidden(&self) {
+        let ours = self.files.iter().filter_map(|open| open.ours.ok());
+        ours.collect::<Vec<_>>().into_iter().for_each(|handle| self.agent.leave_hidden(handle));
     }
 
     fn give_back(&self) {

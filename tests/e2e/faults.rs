@@ -5,5 +5,6 @@ pub(crate) mod append;
 mod churn;
 mod dice;
 mod lock;
+pub(crate) mod phases;
 mod shuffle;
 pub(crate) mod worker;

@@ -62,6 +62,7 @@ impl Agent {
         let export = format!("squash = \"none\"\n{limits}");
         let lines = format!("state = {:?}", self.state);
         let mut agent = Self::by(self.ground.clone(), ground::room(), None, &lines, &export);
+        agent.state.clone_from(&self.state);
         agent._elder = Some(Arc::clone(&self.room));
         agent
     }
@@ -133,6 +134,16 @@ impl Agent {
     /// What a client mounts, by way of the socket.
     pub(crate) fn over_unix(&self) -> String {
         format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// What a client mounts that goes to this agent first, and then to the other.
+    pub(crate) fn or(&self, other: &Agent) -> String {
+        format!("127.0.0.1:{},127.0.0.1:{}/{EXPORT}", self.port, other.port)
+    }
+
+    /// What outlives it.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
     }
 
     /// A file of its own room.

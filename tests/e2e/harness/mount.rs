@@ -65,7 +65,9 @@ impl Mount {
         let server = Server::start(&mut command, room.path().join("log"));
         let mut mount = Self { server, point, ground, _room: room };
         let point = &mount.point;
-        mount.server.wait_until("mounted", |_| device(point).is_some() && device(point) != before);
+        mount.server.wait_until("mounted", |server| {
+            device(point).is_some() && device(point) != before && server.said().contains("mounted")
+        });
         mount
     }
 
