@@ -6,5 +6,6 @@ mod churn;
 mod dice;
 mod lock;
 pub(crate) mod phases;
+mod run;
 mod shuffle;
 pub(crate) mod worker;
