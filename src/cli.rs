@@ -193,7 +193,8 @@ enum OnLoss {
 struct UnmountArguments {
     /// The mountpoint
     mountpoint: PathBuf,
-    /// Give up waiting for the end of the mount's process after so many seconds
+    /// Give up after so many seconds: of waiting for everything to be durable, then of waiting for the
+    /// end of the mount's process
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
 }

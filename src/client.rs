@@ -173,6 +173,13 @@ impl Client {
         self.told(control::FLUSH).map(drop)
     }
 
+    /// Files with bytes that were written and that no agent has acknowledged, or never will.
+    pub fn not_written(&self) -> Vec<String> {
+        let mut files = self.presence.all_not_written();
+        files.extend(self.unacknowledged());
+        files.into_iter().map(|(file, bytes)| format!("{file} ({bytes} bytes)")).collect()
+    }
+
     /// What the agent has done so far.
     pub fn report(&self) -> Result<Report, Errno> {
         self.told(control::STATUS)

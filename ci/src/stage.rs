@@ -137,6 +137,11 @@ const STAGES: &[Stage] = &[
     judge("remote-fsx", "random operations, with client and agent apart", judge::remote_fsx),
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
+    named(
+        "faults",
+        "agents and clients are killed, stopped and cut off, for an hour",
+        cargo::faults,
+    ),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),
 ];
 

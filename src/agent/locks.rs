@@ -138,6 +138,15 @@ impl Locks {
         self.attempt(request, file)
     }
 
+    /// A client has reclaimed all that it holds: of the rest it never heard, or has released it.
+    pub(super) fn reclaimed(&self, client: u64) {
+        self.written.retain(client, |file, owner| {
+            let of = |slot: &(NodeId, LockOwner)| slot.1 == LockOwner { client, key: owner };
+            let held = self.held.iter().find(|held| of(held.key()) && held.file == file);
+            held.map(|held| held.ranges.clone())
+        });
+    }
+
     /// A client is cut off: it waits for nothing any more; what it holds it keeps.
     pub(super) fn stop_waiting(&self, client: u64) {
         let mut waiting = self.waiting();

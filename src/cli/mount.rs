@@ -47,6 +47,10 @@ pub(super) trait Behind: Store {
     fn report(&self) -> Report;
     /// Nothing more will be asked.
     fn leave(&self) {}
+    /// Files that were not written as they should have been.
+    fn not_written(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl Behind for Agent {
@@ -71,6 +75,10 @@ impl Behind for Client {
 
     fn leave(&self) {
         Client::leave(self);
+    }
+
+    fn not_written(&self) -> Vec<String> {
+        Client::not_written(self)
     }
 }
 
@@ -150,8 +158,30 @@ impl From {
     }
 }
 
+/// Make everything durable, or say what is not.
+pub(super) fn settle(behind: &dyn Behind) -> Result<(), Failure> {
+    let settled = behind.settle();
+    let files = behind.not_written();
+    match settled {
+        Ok(()) => {
+            // Whoever wrote was told at the time; the rest is durable.
+            if !files.is_empty() {
+                tracing::warn!(files = files.join(", "), "writes failed while there was no agent");
+            }
+            Ok(())
+        }
+        Err(errno) if files.is_empty() => {
+            Err(format!("not everything could be made durable: {errno}"))
+        }
+        Err(errno) => {
+            let files = files.join(", ");
+            Err(format!("not everything could be made durable: {errno}; not written: {files}"))
+        }
+    }
+}
+
 fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
-    behind.settle().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
+    settle(behind)?;
     let report = behind.report();
     behind.leave();
     tracing::info!(

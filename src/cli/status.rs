@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::client::Source;
 use crate::control;
@@ -24,7 +25,7 @@ pub(super) fn run(arguments: &StatusArguments) -> Result<ExitCode, Failure> {
 /// The report of the agent behind a mountpoint, or why there is none.
 pub(super) fn ask(mountpoint: &Path) -> Result<Report, Failure> {
     let place = mountpoint.display();
-    control::status(mountpoint).map_err(|error| match error.raw_os_error() {
+    control::status(mountpoint, PATIENCE).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOTTY) => format!("{place} is not mounted with iofwd"),
         _ if mounts::is_dead(&error) => format!(
             "the process behind {place} died: remove the mountpoint with iofwd unmount {place}, \
@@ -51,6 +52,9 @@ pub(super) fn json(report: &Report) -> String {
         .collect();
     format!("{{\n{}\n}}", fields.join(",\n"))
 }
+
+/// How long a mount may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

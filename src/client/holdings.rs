@@ -85,15 +85,20 @@ impl Holdings {
         self.files.insert(handle, File { node, voucher: voucher.into() });
     }
 
-    /// It was closed, and a `flock` of it is gone.
+    /// It was closed.
     pub(super) fn closed(&self, handle: HandleId) {
         self.files.remove(&handle);
+    }
+
+    /// It is about to be closed: nobody counts on a `flock` of it any more.
+    pub(super) fn closing(&self, handle: HandleId) {
         if !self.locks.is_empty() {
             self.locks.retain(|owner, locks| !owner.whole_file || locks.handle != handle);
         }
     }
 
-    /// A lock was granted, or released.
+    /// A lock was granted, or is about to be released: whoever releases a lock counts on it no more,
+    /// and must not get it back from an agent that has given it to somebody else.
     pub(super) fn locked(&self, call: &LockCall) {
         let LockCall { node, owner: key, whole_file, handle, lock, .. } = *call;
         let owner = Owner { node, key, whole_file };
@@ -111,8 +116,8 @@ impl Holdings {
         }
     }
 
-    /// A process closed a file: its `fcntl` locks on it are gone.
-    pub(super) fn flushed(&self, node: NodeId, key: u64) {
+    /// A process closes a file: it counts on its `fcntl` locks no more.
+    pub(super) fn flushing(&self, node: NodeId, key: u64) {
         if !self.locks.is_empty() {
             self.locks.remove(&Owner { node, key, whole_file: false });
         }
@@ -200,9 +205,10 @@ mod tests {
         holdings.locked(&call(LockKind::Unlock, 4, false));
         let range = holdings.locks().into_iter().find(|call| !call.whole_file).unwrap();
         assert_eq!((range.lock.start, range.lock.end), (5, 9));
-        holdings.flushed(FILE, 3);
+        holdings.flushing(FILE, 3);
         assert!(holdings.locks().iter().all(|call| call.whole_file));
-        holdings.closed(HANDLE);
+        holdings.closing(HANDLE);
+        assert!(holdings.files.contains_key(&HANDLE), "until it is closed");
         assert!(holdings.locks().is_empty());
     }
 }

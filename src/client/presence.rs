@@ -1,5 +1,6 @@
 //! Whether there is an agent: which one, since when, and if not, since when not.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ pub(super) struct Presence {
     /// Nobody waits for it any more.
     is_given_up: AtomicBool,
     resumed: AtomicU64,
+    /// Files with writes that failed because there was no agent, and how many bytes.
+    not_written: Mutex<BTreeMap<String, u64>>,
     /// Somebody looks whether those who wait still live.
     is_looking: AtomicBool,
 }
@@ -37,9 +40,13 @@ impl Presence {
             generation: 0,
             lost: None,
         };
-        let (is_given_up, resumed) = (AtomicBool::new(false), AtomicU64::new(0));
-        let is_looking = AtomicBool::new(false);
-        Presence { state: Mutex::new(state), is_given_up, resumed, is_looking }
+        Presence {
+            state: Mutex::new(state),
+            is_given_up: AtomicBool::new(false),
+            resumed: AtomicU64::new(0),
+            not_written: Mutex::default(),
+            is_looking: AtomicBool::new(false),
+        }
     }
 
     /// The connections are gone.
@@ -104,6 +111,19 @@ impl Presence {
         state.generation
     }
 
+    /// So many bytes of that file were not written, because there was no agent.
+    pub(super) fn not_written(&self, file: String, bytes: u64) {
+        let mut files = self.not_written.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.len() < NOT_WRITTEN_MOST || files.contains_key(&file) {
+            *files.entry(file).or_default() += bytes;
+        }
+    }
+
+    /// The files that were not written as they should have been.
+    pub(super) fn all_not_written(&self) -> BTreeMap<String, u64> {
+        self.not_written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Whether nobody else looks just now.
     pub(super) fn begin_look(&self) -> bool {
         !self.is_looking.swap(true, Ordering::AcqRel)
@@ -117,3 +137,6 @@ impl Presence {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// More files than these are not remembered.
+const NOT_WRITTEN_MOST: usize = 1024;

@@ -199,6 +199,10 @@ impl Client {
 
     /// Nobody will answer what is under way.
     fn answer_all(&self) {
+        for (file, bytes) in self.unacknowledged() {
+            tracing::error!(file, bytes, "not written");
+            self.presence.not_written(file, bytes);
+        }
         let count: usize =
             self.connections.iter().map(|one| one.give_up(Errno::EIO, |_| true)).sum();
         if count > 0 {

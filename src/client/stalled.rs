@@ -1,5 +1,6 @@
 //! Calls that nobody has answered for long: which, about which file, since when.
 
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub(super) struct Stalled {
     pub(super) waiting: Duration,
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "most calls are not asked for")]
 impl Client {
     /// Calls that have just been waiting for too long, or for twice as long as when it was last told.
     pub(super) fn newly_stalled(&self) -> Vec<Stalled> {
@@ -36,6 +38,19 @@ impl Client {
         all.max_by_key(|(_, waiting)| *waiting).and_then(|oldest| self.stalled(&oldest))
     }
 
+    /// Files with bytes that were written and not acknowledged, and how many.
+    pub(super) fn unacknowledged(&self) -> BTreeMap<String, u64> {
+        let mut files = BTreeMap::new();
+        let written = |call: &Pending| match call.request()?.call {
+            Call::Write(at) => Some((at.node, call.payload.len() as u64)),
+            _ => None,
+        };
+        for (node, bytes) in self.connections.iter().flat_map(|one| one.sent(written)) {
+            *files.entry(self.holdings.path(node)).or_default() += bytes;
+        }
+        files
+    }
+
     fn stalled(&self, (head, waiting): &(Vec<u8>, Duration)) -> Option<Stalled> {
         let request = super::pending::request(head)?;
         // Whoever waits for a lock may wait for ever.
@@ -48,7 +63,6 @@ impl Client {
     }
 
     /// The file that a call is about, as far as it is known here.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "not all calls are about a file")]
     fn path_of(&self, call: &Call<'_>) -> String {
         let holdings = &self.holdings;
         let open = |handle| holdings.files.get(&handle).map_or(NodeId::ROOT, |file| file.node);

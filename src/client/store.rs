@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::{
-    Attr, Changes, Controlled, CopyRange, Created, Entry, HandleId, Lock, LockOwner, LockRequest,
-    NewNode, NodeId, OpenHow, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
+    Attr, Changes, Controlled, CopyRange, Created, Entry, HandleId, Lock, LockKind, LockOwner,
+    LockRequest, NewNode, NodeId, OpenHow, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
 };
 use iofwd_mount::{Caller, DataReply, DirectoryReply, Errno, Reply, Store, XattrReply};
 
@@ -164,13 +164,13 @@ impl Store for Client {
     ) {
         // A process that becomes another program closes files on its way, when nothing can be
         // learned about it; and whoever it is may close them.
-        let (holdings, key) = (Arc::clone(&self.holdings), owner.key);
-        let done = move || holdings.flushed(node, key);
+        self.holdings.flushing(node, owner.key);
         let call = Call::Flush { node, handle, owner: owner.key };
-        self.unasked(caller.pid, call, done, reply);
+        self.unasked(caller.pid, call, || {}, reply);
     }
 
     fn release(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
+        self.holdings.closing(handle);
         let holdings = Arc::clone(&self.holdings);
         let done = move || holdings.closed(handle);
         self.unasked(0, Call::Release { node, handle }, done, reply);
@@ -264,10 +264,14 @@ impl Store for Client {
 
     fn setlk(&self, caller: &Caller, request: &LockRequest, reply: Reply<()>) {
         let call = lock_call(request);
+        let is_release = request.lock.kind == LockKind::Unlock;
+        if is_release {
+            self.holdings.locked(&call);
+        }
         let holdings = Arc::clone(&self.holdings);
         self.ask(caller, Ask::of(Call::Setlk(call)), move |answered| {
             let granted = expect::<()>(&answered);
-            if granted.is_ok() {
+            if granted.is_ok() && !is_release {
                 holdings.locked(&call);
             }
             reply.send(granted);

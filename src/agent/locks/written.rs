@@ -9,13 +9,14 @@ use iofwd_mount::store::{HandleId, LockOwner, LockRequest};
 
 use crate::agent::state::{Holder, SessionName, State};
 use crate::backend::posix::Key;
+use crate::ranges::Ranges;
 
 /// Which clients these are.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     clients: DashMap<u64, (Arc<State>, SessionName)>,
     /// Open files that took a `flock`, by client and handle, with its owner.
-    flocks: DashMap<(u64, HandleId), u64>,
+    flocks: DashMap<(u64, HandleId), (u64, Key)>,
 }
 
 impl Written {
@@ -41,7 +42,7 @@ impl Written {
         let holder = Holder { session, owner: key, whole_file: request.whole_file };
         state.locked.set(file, holder, &request.lock, act)?;
         if request.whole_file {
-            self.flocks.insert((client, request.handle), key);
+            self.flocks.insert((client, request.handle), (key, file));
         }
         Ok(())
     }
@@ -57,8 +58,26 @@ impl Written {
 
     /// An open file is gone.
     pub(super) fn closed(&self, file: Key, handle: HandleId, client: u64) {
-        if let Some((_, key)) = self.flocks.remove(&(client, handle)) {
+        if let Some((_, (key, _))) = self.flocks.remove(&(client, handle)) {
             self.release(file, LockOwner { client, key }, true);
+        }
+    }
+
+    /// Of what is written down for a client only that is true which it has told of again.
+    pub(super) fn retain(&self, client: u64, ranges: impl Fn(Key, u64) -> Option<Ranges>) {
+        let Some((state, session)) = self.of(client) else { return };
+        let has_flock = |file: Key, owner: u64| {
+            self.flocks.iter().any(|one| one.key().0 == client && *one.value() == (owner, file))
+        };
+        let held = |file, owner, whole_file: bool, written: &Ranges| {
+            if whole_file {
+                has_flock(file, owner).then(|| written.clone())
+            } else {
+                ranges(file, owner)
+            }
+        };
+        if let Err(error) = state.locked.retain(&session, held) {
+            tracing::warn!(%error, "locks that are held no more stay written down");
         }
     }
 

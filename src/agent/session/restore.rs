@@ -117,6 +117,7 @@ impl Session {
                 self.agent.forget(told.ours, told.held);
             }
         });
+        self.agent.locks.reclaimed(self.id);
         let (files, nodes) = (self.files.len(), self.nodes.len());
         tracing::info!(client = self.client, session = self.id, files, nodes, "client is back");
     }

@@ -87,6 +87,26 @@ impl LockedFiles {
         }
     }
 
+    /// Of what is written down for a client only that is true which it holds: `held` says what an
+    /// owner has locked in a file, given what was written down.
+    pub(crate) fn retain(
+        &self,
+        session: &SessionName,
+        held: impl Fn(Key, u64, bool, &Ranges) -> Option<Ranges>,
+    ) -> io::Result<()> {
+        for entry in std::fs::read_dir(&self.directory)?.flatten() {
+            let Some(key) = entry.file_name().to_str().and_then(key) else { continue };
+            let (page, mut all) = self.open(key)?;
+            for one in all.iter_mut().filter(|one| one.session == *session) {
+                one.ranges = held(key, one.owner, one.whole_file, &one.ranges).unwrap_or_default();
+            }
+            all.retain(|one| !one.ranges.is_empty());
+            self.write(&page, &all)?;
+            self.close(key, &page, &all)?;
+        }
+        Ok(())
+    }
+
     /// An owner has given up everything it locked in a file.
     pub(crate) fn release(&self, file: Key, holder: Holder) -> io::Result<()> {
         self.drop_from(file, |one| one.is_of(holder))
@@ -181,6 +201,11 @@ mod tests {
         assert_eq!(locked.set(FILE, flock, &write, || Ok(())), Ok(()), "of another kind");
         assert_eq!(set(1, &lock(0, 9, LockKind::Unlock)), Ok(()));
         assert_eq!(set(2, &write), Ok(()));
+        let some = |_, _, whole_file: bool, written: &Ranges| whole_file.then(|| written.clone());
+        locked.retain(&[2; 16], some).unwrap();
+        assert_eq!(set(1, &write), Ok(()), "what it does not hold any more is free");
+        assert_eq!(set(1, &lock(0, 9, LockKind::Unlock)), Ok(()));
+        assert_eq!(std::fs::read_dir(room.path()).unwrap().count(), 1, "what it holds stays");
         locked.release_session(&[2; 16]);
         assert_eq!(std::fs::read_dir(room.path()).unwrap().count(), 0);
     }

@@ -42,6 +42,11 @@ impl Agent {
         can_mount().then(|| Self::over(Ground::new(), None, more_settings))
     }
 
+    /// Exports a directory that is there.
+    pub(crate) fn over_directory(path: &Path) -> Option<Self> {
+        can_mount().then(|| Self::over(Ground::over(path), None, ""))
+    }
+
     /// Exports an empty directory with these lines about the export, and these above them, in which
     /// `ROOM` stands for a directory that is the agent's own.
     pub(crate) fn exporting(lines: &str, export: &str) -> Option<Self> {

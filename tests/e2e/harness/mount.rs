@@ -18,6 +18,7 @@ pub(crate) struct Mount {
     server: Server,
     point: PathBuf,
     ground: Ground,
+    is_forgotten: bool,
     _room: TempDir,
 }
 
@@ -74,7 +75,7 @@ impl Mount {
         let before = device(&point);
         command.args(["mount", "--foreground"]).args(options).arg(source).arg(&point);
         let server = Server::start(&mut command, room.path().join("log"));
-        let mut mount = Self { server, point, ground, _room: room };
+        let mut mount = Self { server, point, ground, is_forgotten: false, _room: room };
         let point = &mount.point;
         mount.server.wait_until("mounted", |server| {
             device(point).is_some() && device(point) != before && server.said().contains("mounted")
@@ -85,6 +86,17 @@ impl Mount {
     /// The process that serves it.
     pub(crate) fn server(&mut self) -> &mut Child {
         self.server.child()
+    }
+
+    /// It ended with an error, as it should: nothing is left to be checked.
+    pub(crate) fn forget(mut self) {
+        self.take_away();
+        self.is_forgotten = true;
+    }
+
+    /// What the process that serves it has said.
+    pub(crate) fn said(&self) -> String {
+        self.server.said()
     }
 
     /// Where the mount is.
@@ -135,6 +147,9 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
+        if self.is_forgotten {
+            return;
+        }
         if std::thread::panicking() {
             println!("the last lines of the server:\n{}", self.server.last_lines());
             self.take_away();

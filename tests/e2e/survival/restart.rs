@@ -31,7 +31,22 @@ fn locks_are_held_by_one_whenever_the_agent_is_killed() {
     under_kills(&[Work::Lock, Work::Lock, Work::Lock]);
 }
 
+/// As when a new version is installed: it is told to end, finishes what it took, and another one is
+/// started.
+#[test]
+fn an_agent_is_replaced_by_a_new_one_under_load() {
+    under(&[Work::Shuffle, Work::Append, Work::Churn, Work::Lock], |agent| {
+        agent.end();
+        assert!(agent.said().contains(" 0 lost"), "{}", agent.said());
+        agent.start_again();
+    });
+}
+
 fn under_kills(works: &[Work]) {
+    under(works, Agent::start_again);
+}
+
+fn under(works: &[Work], disturb: impl Fn(&mut Agent)) {
     let Some(mut agent) = Agent::start("") else { return };
     let mounts = [(); 2].map(|()| Mount::remote(&agent, &agent.over_tcp(), &[]));
     let plain = mounts[0].plain().to_owned();
@@ -45,7 +60,7 @@ fn under_kills(works: &[Work]) {
             workers.iter_mut().for_each(Worker::check);
             workers.iter().zip(&before).all(|(worker, before)| worker.done() > before + 20)
         });
-        agent.start_again();
+        disturb(&mut agent);
     }
     finish(workers, works, &plain, mounts[0].backing());
 }
