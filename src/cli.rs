@@ -101,8 +101,8 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH, or data
-    /// servers: servers:HOST:PORT,HOST:PORT
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH; of
+    /// several, HOST:PORT,HOST:PORT/..., any will do. Or data servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -207,15 +207,32 @@ struct MountArguments {
     #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
           value_parser = quantity::span)]
     slow: Span,
+    /// What applications see of an agent that is lost: wait until it, or another one, is there, or
+    /// an error
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnLoss::Wait)]
+    on_loss: OnLoss,
+    /// Wait for so many seconds at most, then fail until there is an agent again
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    loss_bound: u64,
     #[command(flatten)]
     log: log::LogArguments,
+}
+
+/// What applications see of an agent that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OnLoss {
+    /// They wait.
+    Wait,
+    /// They get `EIO`.
+    Error,
 }
 
 #[derive(Debug, Args)]
 struct UnmountArguments {
     /// The mountpoint
     mountpoint: PathBuf,
-    /// Give up waiting for the end of the mount's process after so many seconds
+    /// Give up after so many seconds: of waiting for everything to be durable, then of waiting for the
+    /// end of the mount's process
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
 }

@@ -15,6 +15,7 @@
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
 //! * [`job`]: to which job a process belongs
+//! * `ranges`: the ranges of a file that somebody has locked
 //! * [`quantity`]: sizes and times as people type them
 //! * [`telemetry`]: what an agent does, for people and the tools that watch it
 //! * [`trace`]: recordings of a scheduler
@@ -44,6 +45,7 @@ pub mod mounts;
 pub mod penalty;
 pub mod process;
 pub mod quantity;
+mod ranges;
 pub mod report;
 pub mod settings;
 pub mod sim;

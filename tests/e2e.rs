@@ -10,6 +10,7 @@ mod e2e {
     mod direct;
     mod double;
     mod exports;
+    mod faults;
     mod grid;
     mod harness;
     mod hostile;
@@ -19,5 +20,6 @@ mod e2e {
     mod semantics;
     mod sequence;
     mod servers;
+    mod survival;
     mod telemetry;
 }

@@ -148,6 +148,11 @@ const STAGES: &[Stage] = &[
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
     named("twins", "TWINS against fifo and hbrr, four agents and four slow servers", twins::twins),
+    named(
+        "faults",
+        "agents and clients are killed, stopped and cut off, for an hour",
+        cargo::faults,
+    ),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),
 ];
 

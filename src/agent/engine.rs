@@ -40,6 +40,8 @@ use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
 
+use super::once::Ticket;
+
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
@@ -127,6 +129,7 @@ impl Engine {
             identity: None,
             payload: Payload::None,
             append: false,
+            once: None,
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
@@ -192,6 +195,7 @@ impl Engine {
             identity: identity.clone(),
             payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
+            once: asked.asker.once.clone(),
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
@@ -199,7 +203,11 @@ impl Engine {
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
+        let from = &[IoSlice::new(data)];
+        let result = match &asked.asker.once {
+            Some(once) if at.append => asked.open.append_once(once, data),
+            _ => asked.open.write(&[*stretch], from, at.append),
+        };
         self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
         answer.send(result.map(call::Done::Written));
     }
@@ -227,6 +235,7 @@ impl Engine {
                 identity: identity.cloned(),
                 payload: payload(&stretch),
                 append: false,
+                once: None,
                 answer: Answer::Part(Arc::clone(whole), index, stretch.extent.length),
             };
             (stretch, piece)
@@ -266,12 +275,14 @@ impl Drop for Engine {
 }
 
 /// On whose behalf a read or write is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asker {
     /// Names the call, should it be interrupted.
     pub(crate) key: RequestKey,
     /// The job it belongs to.
     pub(crate) job: JobId,
+    /// It must not be done twice.
+    pub(crate) once: Option<Ticket>,
 }
 
 /// Who asks for what, of which file.

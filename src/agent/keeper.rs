@@ -36,6 +36,7 @@ use super::Agent;
 use super::engine::EngineSettings;
 use super::files::OpenFile;
 use super::nodes::Node;
+use super::survival::Survival;
 
 use orphans::Orphans;
 use parting::Partings;
@@ -71,11 +72,12 @@ impl Agent {
     pub fn data_server(
         directory: &Path,
         settings: &EngineSettings,
+        survival: Option<Survival>,
         desk: Desk,
     ) -> Result<Agent, Errno> {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
-        let mut agent = Agent::new(&names, settings)?;
+        let mut agent = Agent::surviving(&names, settings, survival)?;
         let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
         agent.keeper = Some(Arc::new(Keeper {
             objects: Objects::open(&directory.join("objects"))?,

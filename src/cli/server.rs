@@ -64,9 +64,9 @@ pub(super) fn run(arguments: &ServerArguments) -> Result<ExitCode, Failure> {
         tracing::warn!("not run as root: all files belong to user {user}, whoever makes them");
     }
     let directory = &arguments.dir;
-    let service = Service::new(settings, &|_, engine| {
+    let service = Service::new(settings, &|_, engine, survival| {
         let desk = Desk::new(arguments.device.as_ref(), arguments.window);
-        match Agent::data_server(directory, engine, desk) {
+        match Agent::data_server(directory, engine, survival, desk) {
             Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
             Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
         }
@@ -87,8 +87,9 @@ fn settings(arguments: &ServerArguments) -> Result<Settings, Failure> {
         None => String::new(),
     };
     let listen = serde_json::Value::from(arguments.listen.as_str());
+    let state = quoted(&path.join("state"));
     let text = format!(
-        "listen = [{listen}]\n{key}[limits]\nmemory_per_client = \"256M\"\n\
+        "listen = [{listen}]\nstate = {state}\n{key}[limits]\nmemory_per_client = \"256M\"\n\
          [[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
         quoted(&path)
     );

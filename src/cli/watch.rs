@@ -59,7 +59,7 @@ impl Watched {
 
 fn look_through(mountpoint: &Path) -> Result<Snapshot, Failure> {
     let explain = |error: std::io::Error| explain(mountpoint, &error);
-    let report = control::status(mountpoint).map_err(explain)?;
+    let report = control::status(mountpoint, PATIENCE).map_err(explain)?;
     let mut snapshot = control::snapshot(mountpoint).map_err(explain)?;
     snapshot.client = client_of(&report);
     snapshot.numbers = report.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -95,9 +95,10 @@ pub(super) fn explain(mountpoint: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn ask(agent: &Source, key: Option<&Key>) -> Result<Snapshot, Failure> {
+    let first = agent.agents.first().ok_or("no agent is named")?;
     let text = pages::gather(|offset, token| {
         let words = vec!["snapshot".into(), offset.to_string(), token.to_string()];
-        let told = client::control(&agent.agent, key, words, PATIENCE);
+        let told = client::control(first, key, words, PATIENCE);
         let told = told.map_err(|error| error.to_string())?;
         page(&told).ok_or_else(|| format!("{agent} answers as no agent of this version does"))
     })?;
