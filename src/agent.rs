@@ -18,9 +18,12 @@ pub(crate) mod layouts;
 pub mod listener;
 mod locks;
 mod nodes;
+mod once;
 pub mod service;
 pub mod session;
+mod state;
 mod store;
+mod survival;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +34,7 @@ use crate::backend::posix::{Identity, Tree};
 
 pub use self::callers::Guest;
 pub use self::forwarder::Forwarder;
+pub use self::survival::Survival;
 
 use self::callers::Callers;
 use self::engine::{Engine, EngineSettings};
@@ -53,23 +57,36 @@ pub struct Agent {
     callers: Callers,
     /// What a data server keeps beside the names.
     keeper: Option<Arc<Keeper>>,
+    /// What it leaves behind for its clients, should it die.
+    survival: Option<Survival>,
 }
 
 impl Agent {
     /// Export a directory.
     pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+        Agent::surviving(path, settings, None)
+    }
+
+    /// Export a directory to clients that can go on with another agent.
+    pub fn surviving(
+        path: &Path,
+        settings: &EngineSettings,
+        survival: Option<Survival>,
+    ) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
-        let nodes = Nodes::new(Arc::clone(tree.root()));
+        let first = survival.as_ref().map_or(0, |survival| survival.state.first_number());
+        let nodes = Nodes::new(Arc::clone(tree.root()), first);
         Ok(Agent {
             tree,
             nodes,
-            files: Files::files(),
-            directories: Directories::directories(),
+            files: Files::files(first),
+            directories: Directories::directories(first),
             locks: Arc::new(Locks::default()),
             engine: Engine::start(settings)?,
             layouts: Layouts::new(settings, path)?,
             callers: Callers::new(settings.job_variables.clone()),
             keeper: None,
+            survival,
         })
     }
 

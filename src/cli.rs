@@ -90,8 +90,8 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH, or data
-    /// servers: servers:HOST:PORT,HOST:PORT
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH; of
+    /// several, HOST:PORT,HOST:PORT/..., any will do; or data servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -178,8 +178,24 @@ struct MountArguments {
     /// Give up reaching the agent after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     connect_timeout: u64,
+    /// What applications see of an agent that is lost: wait until it, or another one, is there, or
+    /// an error
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnLoss::Wait)]
+    on_loss: OnLoss,
+    /// Wait for so many seconds at most, then fail until there is an agent again
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    loss_bound: u64,
     #[command(flatten)]
     log: log::LogArguments,
+}
+
+/// What applications see of an agent that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OnLoss {
+    /// They wait.
+    Wait,
+    /// They get `EIO`.
+    Error,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
 //! * [`job`]: to which job a process belongs
+//! * `ranges`: the ranges of a file that somebody has locked
 //! * [`quantity`]: sizes and times as people type them
 //! * [`trace`]: recordings of a scheduler
 //! * [`wire`]: what clients and agents say to each other
@@ -39,6 +40,7 @@ pub mod mounts;
 pub mod penalty;
 pub mod process;
 pub mod quantity;
+mod ranges;
 pub mod report;
 pub mod settings;
 pub mod sim;

@@ -40,3 +40,14 @@ mod tests {
         assert!(groups_of(u32::MAX).is_empty());
     }
 }
+
+/// Whether a thread is about to end because of a signal. Not for threads that serve requests: the
+/// system may make whoever asks wait.
+pub(crate) fn is_killed(thread: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{thread}/status")) else {
+        return true;
+    };
+    let pending = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
+    let pending = pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    pending.is_some_and(|mask| mask & (1 << (libc::SIGKILL - 1)) != 0)
+}

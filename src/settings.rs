@@ -46,6 +46,9 @@ pub struct Settings {
     pub listen: Vec<Listen>,
     /// The key that clients over TCP must have too. There is one if any place is not local.
     pub key_file: Option<PathBuf>,
+    /// Where the agent keeps what clients need to go on after its death; see
+    /// [`Settings::state_directory`].
+    pub state: Option<PathBuf>,
     /// TCP connections are encrypted with these.
     pub tls: Option<TlsFiles>,
     /// How requests are ordered.
@@ -130,6 +133,7 @@ impl Settings {
         let differences = [
             ("listen", self.listen != other.listen),
             ("key_file", self.key_file != other.key_file),
+            ("state", self.state != other.state),
             ("tls", self.tls != other.tls),
             ("export", self.exports != other.exports),
             ("limits", self.limits != other.limits),
@@ -138,6 +142,20 @@ impl Settings {
             ("layout", self.layout != other.layout),
         ];
         differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
+    /// Where the agent keeps what outlives it: what the file says, or the usual place for such
+    /// things of the user who runs it.
+    pub fn state_directory(&self) -> Option<PathBuf> {
+        let usual = || {
+            if nix::unistd::geteuid().is_root() {
+                return Some(PathBuf::from("/var/lib/iofwd"));
+            }
+            let given = |name| std::env::var_os(name).map(PathBuf::from);
+            let own = given("XDG_STATE_HOME");
+            Some(own.or_else(|| Some(given("HOME")?.join(".local/state")))?.join("iofwd"))
+        };
+        self.state.clone().or_else(usual)
     }
 
     /// A complete settings file with every field explained.
@@ -150,6 +168,7 @@ impl Settings {
         let settings = Settings {
             listen: listen(&top),
             key_file: top.path("key_file"),
+            state: top.path("state"),
             tls: tls(&reader.one(table, "tls")),
             scheduler: SchedulerSettings::read(&reader.one(table, "scheduler")),
             layout: LayoutSettings::read(

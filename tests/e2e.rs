@@ -9,6 +9,7 @@ mod e2e {
     mod coherence;
     mod double;
     mod exports;
+    mod faults;
     mod harness;
     mod hostile;
     mod network;
@@ -17,4 +18,5 @@ mod e2e {
     mod semantics;
     mod sequence;
     mod servers;
+    mod survival;
 }

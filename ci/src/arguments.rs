@@ -100,7 +100,9 @@ fn transport(value: &OsStr) -> Result<Option<Transport>, String> {
         Some("unix") => Ok(Some(Transport::Unix)),
         Some("tcp") => Ok(Some(Transport::Tcp)),
         Some("servers") => Ok(Some(Transport::Servers("64K"))),
-        _ => Err(format!("--through needs embedded, unix, tcp or servers, not {}", value.display())),
+        _ => {
+            Err(format!("--through needs embedded, unix, tcp or servers, not {}", value.display()))
+        }
     }
 }
 

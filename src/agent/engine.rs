@@ -41,6 +41,7 @@ use cost::Costs;
 use recorded::Recorded;
 use workers::{Task, Workers};
 
+pub(crate) use super::once::Ticket;
 pub use settings::{EngineSettings, LayoutSettings};
 pub(crate) use target::Target;
 pub use tuning::Tuning;
@@ -114,6 +115,7 @@ impl Engine {
             identity: None,
             payload: Payload::None,
             append: false,
+            once: None,
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
@@ -181,13 +183,17 @@ impl Engine {
             identity: identity.clone(),
             payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
+            once: asked.asker.once.clone(),
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
+        let result = match &asked.asker.once {
+            Some(once) if at.append => asked.open.append_once(once, data),
+            _ => asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append),
+        };
         self.core.complete(&[(id, outcome(&result))]);
         answer.send(result.map(call::Done::Written));
     }
@@ -208,6 +214,7 @@ impl Engine {
                 identity: identity.cloned(),
                 payload: payload(&stretch),
                 append: false,
+                once: None,
                 answer: Answer::Part(Arc::clone(whole), index, stretch.extent.length),
             };
             (stretch, piece)
@@ -247,12 +254,14 @@ impl Drop for Engine {
 }
 
 /// On whose behalf a read or write is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asker {
     /// Names the call, should it be interrupted.
     pub(crate) key: RequestKey,
     /// The job it belongs to.
     pub(crate) job: JobId,
+    /// It must not be done twice.
+    pub(crate) once: Option<Ticket>,
 }
 
 /// Who asks for what, of which file.

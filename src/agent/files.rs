@@ -50,14 +50,14 @@ pub(super) type Files = Table<OpenFile>;
 pub(super) type Directories = Table<Mutex<Directory>>;
 
 impl Files {
-    pub(super) fn files() -> Files {
-        Table::numbered_from(1)
+    pub(super) fn files(first: u64) -> Files {
+        Table::numbered_from(first + 1)
     }
 }
 
 impl Directories {
-    pub(super) fn directories() -> Directories {
-        Table::numbered_from(2)
+    pub(super) fn directories(first: u64) -> Directories {
+        Table::numbered_from(first + 2)
     }
 }
 

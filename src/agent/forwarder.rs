@@ -1,6 +1,7 @@
 //! What clients of other processes are served from: a store, and what is to be done around it.
 
 use iofwd_mount::caller::Introduction;
+use iofwd_mount::store::HandleId;
 use iofwd_mount::{Errno, Store};
 
 use crate::report::Report;
@@ -27,8 +28,12 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn report(&self) -> Report;
     /// Where reads and writes wait for their turn.
     fn engine(&self) -> &Engine;
-    /// The agent of a data server, if it is one's.
-    fn data_server(&self) -> Option<&Agent> {
+    /// A client has no connection just now, and may come back: it waits for nothing.
+    fn stop_waiting(&self, client: u64);
+    /// A client closes a file.
+    fn close_file(&self, handle: HandleId, client: u64);
+    /// The agent of a directory, if it is one: its clients can come back to it.
+    fn local(&self) -> Option<&Agent> {
         None
     }
 }
@@ -70,7 +75,15 @@ impl Forwarder for Agent {
         &self.engine
     }
 
-    fn data_server(&self) -> Option<&Agent> {
-        self.keeper.is_some().then_some(self)
+    fn stop_waiting(&self, client: u64) {
+        self.locks.stop_waiting(client);
+    }
+
+    fn close_file(&self, handle: HandleId, client: u64) {
+        Agent::close_file(self, handle, client);
+    }
+
+    fn local(&self) -> Option<&Agent> {
+        Some(self)
     }
 }

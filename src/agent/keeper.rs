@@ -34,6 +34,7 @@ use super::Agent;
 use super::engine::EngineSettings;
 use super::files::OpenFile;
 use super::nodes::Node;
+use super::survival::Survival;
 
 use orphans::Orphans;
 use parting::Partings;
@@ -64,10 +65,14 @@ struct File {
 
 impl Agent {
     /// The agent of a data server: names and objects in one directory.
-    pub fn data_server(directory: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+    pub fn data_server(
+        directory: &Path,
+        settings: &EngineSettings,
+        survival: Option<Survival>,
+    ) -> Result<Agent, Errno> {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
-        let mut agent = Agent::new(&names, settings)?;
+        let mut agent = Agent::surviving(&names, settings, survival)?;
         let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
         agent.keeper = Some(Arc::new(Keeper {
             objects: Objects::open(&directory.join("objects"))?,
@@ -152,6 +157,17 @@ impl Keeper {
             record::save(&node.inode, stripes)?;
         }
         Ok(standing(stripes.cut.is_none(), size, stripes))
+    }
+
+    /// How a file stands.
+    fn standing(&self, node: &Node) -> Result<Standing, Errno> {
+        let file = self.file(&node.inode)?;
+        let file = lock(&file);
+        let size = node.inode.attr()?.size;
+        Ok(match &file.stripes {
+            Some(stripes) => standing(stripes.cut.is_none(), size, stripes),
+            None => Standing { accepted: true, size, epoch: 0, cut: None },
+        })
     }
 
     /// The objects of a file were trimmed under that epoch.

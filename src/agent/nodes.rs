@@ -1,7 +1,7 @@
 //! The nodes the kernel knows: numbers it names them by, and how often it was told of them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
@@ -22,6 +22,8 @@ pub(super) struct Node {
     pub(super) late_errors: Latch,
     /// Where its bytes are, if it was ever opened.
     pub(super) layout: Kept,
+    /// What clients show to get it back.
+    pub(super) voucher: OnceLock<Box<[u8]>>,
     references: AtomicU64,
 }
 
@@ -33,6 +35,7 @@ impl Node {
             inode,
             late_errors: Latch::default(),
             layout: Kept::default(),
+            voucher: OnceLock::new(),
             references,
         })
     }
@@ -62,11 +65,12 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(root: Arc<Inode>) -> Nodes {
+    /// Only the root yet; the others are numbered from `first` on.
+    pub(super) fn new(root: Arc<Inode>, first: u64) -> Nodes {
         let nodes = Nodes {
             by_id: DashMap::new(),
             by_key: DashMap::new(),
-            next: AtomicU64::new(NodeId::ROOT.0 + 1),
+            next: AtomicU64::new(first + NodeId::ROOT.0 + 1),
         };
         let node = Node::new(NodeId::ROOT, root);
         nodes.by_key.insert(node.inode.key(), Arc::clone(&node));

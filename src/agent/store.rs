@@ -13,7 +13,7 @@ use iofwd_mount::store::{
 };
 use iofwd_mount::{Caller, DataReply, DirectoryReply, Reply, Store, XattrReply};
 
-use crate::backend::posix::{Directory, Identity};
+use crate::backend::posix::Directory;
 
 use super::Agent;
 use super::deeds::for_making;
@@ -165,7 +165,7 @@ impl Store for Agent {
     }
 
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
-        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
+        let asker = Asker { key: caller.request, job: self.callers.job(caller), once: None };
         match self.files.get(at.handle) {
             Ok(open) => {
                 self.ask_again_if_in_doubt(&open);
@@ -176,17 +176,7 @@ impl Store for Agent {
     }
 
     fn write(&self, caller: &Caller, at: WriteAt, data: &[u8], reply: Reply<u32>) {
-        let open = match self.files.get(at.handle).and_then(|open| open.late_error().map(|()| open))
-        {
-            Ok(open) => open,
-            Err(errno) => return reply.send(Err(errno)),
-        };
-        open.written.store(true, Ordering::Relaxed);
-        self.ask_again_if_in_doubt(&open);
-        let identity =
-            (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
-        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
-        self.engine.write(asker, identity, open, &at, data, reply);
+        self.write_once(caller, at, data, None, reply);
     }
 
     fn flush(

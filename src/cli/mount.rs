@@ -21,7 +21,7 @@ use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
 use super::log::LogArguments;
-use super::{Failure, MountArguments, layout, quantity, say_error, signals};
+use super::{Failure, MountArguments, OnLoss, layout, quantity, say_error, signals};
 
 /// What is meant by what was typed.
 struct Plan {
@@ -48,6 +48,8 @@ pub(super) trait Behind: Store {
     fn settle(&self) -> Result<(), Errno>;
     /// What was done.
     fn report(&self) -> Report;
+    /// Nothing more will be asked.
+    fn leave(&self) {}
 }
 
 impl Behind for Agent {
@@ -79,6 +81,10 @@ impl Behind for Client {
         // What an agent that is gone has done is not known.
         Client::report(self).unwrap_or_default()
     }
+
+    fn leave(&self) {
+        Client::leave(self);
+    }
 }
 
 pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
@@ -98,10 +104,10 @@ pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
             Side::Child(child) => parent = child,
         }
     }
-    plan.log.start().and_then(|()| serve(&plan, &mut parent)).map_err(|f| parent.fail(f))
+    plan.log.start().and_then(|()| serve(plan, &mut parent)).map_err(|f| parent.fail(f))
 }
 
-fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
+fn serve(plan: Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let mountpoint = &plan.options.mountpoint;
     let signals = signals::block();
     posix::raise_limit();
@@ -133,14 +139,28 @@ impl From {
         Ok(())
     }
 
-    fn open(&self, settings: &EngineSettings) -> Result<Arc<dyn Behind>, Failure> {
+    fn set_loss_bound(&mut self, bound: Duration) -> Result<(), Failure> {
         match self {
-            From::Directory(path) => match Agent::new(path, settings) {
+            From::Agent(how) => {
+                how.loss_bound = bound;
+                Ok(())
+            }
+            From::Servers(setup) => {
+                setup.patience = bound;
+                Ok(())
+            }
+            From::Directory(_) => Err("on_loss, loss_bound: a directory cannot be lost".into()),
+        }
+    }
+
+    fn open(self, settings: &EngineSettings) -> Result<Arc<dyn Behind>, Failure> {
+        match self {
+            From::Directory(path) => match Agent::new(&path, settings) {
                 Ok(agent) => Ok(Arc::new(agent)),
                 Err(errno) => Err(format!("cannot export {}: {errno}", path.display())),
             },
-            From::Servers(setup) => Ok(Striped::open(setup, settings)?),
-            From::Agent(how) => match Client::connect(how) {
+            From::Servers(setup) => Ok(Striped::open(&setup, settings)?),
+            From::Agent(how) => match Client::connect(Arc::from(how)) {
                 Ok(client) => Ok(client),
                 Err(error) => Err(error.to_string()),
             },
@@ -151,6 +171,7 @@ impl From {
 fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
     behind.settle().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
     let report = behind.report();
+    behind.leave();
     tracing::info!(
         reads = report.get("reads"),
         writes = report.get("writes"),
@@ -256,6 +277,11 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
         job_variables: arguments.job_variables.clone(),
         connections: arguments.connections as usize,
         patience: Duration::from_secs(arguments.connect_timeout),
+        begins_anew: true,
+        loss_bound: match arguments.on_loss {
+            OnLoss::Wait => Duration::from_secs(arguments.loss_bound),
+            OnLoss::Error => Duration::ZERO,
+        },
         source: agent,
     };
     let shown = how.source.to_string();
@@ -285,7 +311,8 @@ const SERVERS_PATIENCE: Duration = Duration::from_secs(60);
 /// How the connection is made safe, if it is to be.
 fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {
     let Some(ca) = arguments.tls_ca.as_deref() else { return Ok(None) };
-    let host = match &agent.agent {
+    let first = agent.agents.first().ok_or("there is no agent to connect to")?;
+    let host = match first {
         Address::Tcp(host) => host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host),
         Address::Unix(_) => return Err("--tls-ca: a unix socket needs no encryption".into()),
     };
@@ -318,6 +345,12 @@ impl Plan {
             ("depth", count) => self.settings.depth = number(option, count)?,
             ("threads", count) => options.threads = number(option, count)?,
             ("key_file", path) => self.source.set_key(Path::new(path))?,
+            ("on_loss", "wait") => {}
+            ("on_loss", "error") => self.source.set_loss_bound(Duration::ZERO)?,
+            ("loss_bound", seconds) => {
+                let seconds = Duration::from_secs(number(option, seconds)?);
+                self.source.set_loss_bound(seconds)?;
+            }
             // For mount(8) and its table, not for file systems.
             ("defaults" | "auto" | "noauto" | "user" | "users" | "nofail" | "_netdev", _) => {}
             (known, _) if KERNEL_OPTIONS.contains(&known) => options.extra.push(option.into()),

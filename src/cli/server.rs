@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use iofwd_mount::Errno;
+
 use crate::agent::service::Service;
 use crate::agent::{Agent, Forwarder};
 use crate::backend::posix::{self, Identity};
@@ -53,11 +55,13 @@ pub(super) fn run(arguments: &ServerArguments) -> Result<ExitCode, Failure> {
         tracing::warn!("not run as root: all files belong to user {user}, whoever makes them");
     }
     let directory = &arguments.dir;
-    let service =
-        Service::new(settings, &|_, engine| match Agent::data_server(directory, engine) {
-            Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
-            Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
-        })?;
+    let open = |agent: Result<Agent, Errno>| match agent {
+        Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
+        Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
+    };
+    let service = Service::new(settings, &|_, engine, survival| {
+        open(Agent::data_server(directory, engine, survival))
+    })?;
     agent::serve(&service, &|_| {})
 }
 
@@ -75,8 +79,9 @@ fn settings(arguments: &ServerArguments) -> Result<Settings, Failure> {
     };
     let listen = serde_json::Value::from(arguments.listen.as_str());
     let text = format!(
-        "listen = [{listen}]\n{key}[limits]\nmemory_per_client = \"256M\"\n\
+        "listen = [{listen}]\n{key}state = {}\n[limits]\nmemory_per_client = \"256M\"\n\
          [[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
+        quoted(&path.join("state")),
         quoted(&path)
     );
     Settings::parse(&text, "iofwd server").map_err(|error| error.to_string())

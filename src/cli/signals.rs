@@ -51,7 +51,9 @@ fn leave(mountpoint: &std::path::Path, behind: &dyn Behind) {
             if let Err(error) = mounts::detach(mountpoint) {
                 tracing::error!(%error, "cannot detach the mountpoint");
             }
-            std::process::exit(match behind.settle() {
+            let settled = behind.settle();
+            behind.leave();
+            std::process::exit(match settled {
                 Ok(()) => 0,
                 Err(errno) => {
                     tracing::error!(error = %errno, "not everything could be made durable");

@@ -1,19 +1,21 @@
 //! Looks after the connections of a client: the agent hears of it now and then, and a client whose
 //! agent does not answer learns so.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use iofwd_mount::caller::RequestKey;
+use iofwd_mount::Errno;
 
 use crate::link::Outgoing;
+use crate::process;
 use crate::wire::call::Call;
 
-use super::Client;
 use super::callers::Who;
 use super::connection::Connection;
-use super::pending::Ask;
+use super::pending::{Ask, Asker, Pending};
+use super::{Client, NOBODY};
 
 /// Watch for as long as the client exists.
 pub(super) fn start(client: &Arc<Client>, idle: Duration) -> std::io::Result<()> {
@@ -34,6 +36,9 @@ fn watch(client: &Weak<Client>, idle: Duration) {
         for connection in &client.connections {
             look_after(&client, connection, is_due, idle);
         }
+        if client.presence.lost().is_some() {
+            release_killed(&client);
+        }
     }
 }
 
@@ -45,13 +50,27 @@ fn look_after(client: &Client, connection: &Connection, ping: bool, idle: Durati
     // Whatever waited for company leaves alone.
     link.send(Outgoing { head: &[], payload: &[], share: None });
     if ping {
-        let id = client.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let then = Box::new(|_| {});
-        let (who, ask) = (Who::client(), Ask::of(Call::Ping));
-        connection.ask(id, RequestKey(0), &who, ask, &client.budget, then);
+        let id = client.next.fetch_add(1, Ordering::Relaxed);
+        let (key, thread) = NOBODY;
+        let asker = Asker { id, key, thread, who: &Who::client(), once: None };
+        connection.ask(&asker, Ask::of(Call::Ping), &client.budget, Box::new(|_| {}));
     }
     if link.silent_for() > idle && connection.oldest().is_some_and(|oldest| oldest > idle) {
         link.close("the agent does not answer");
+    }
+}
+
+/// Whoever was killed while it waits for an agent that is not there must not wait on: the kernel
+/// lets it go only when its call is answered.
+fn release_killed(client: &Client) {
+    for connection in &client.connections {
+        let interrupted = connection.sent(|call| call.is_interrupted.then_some(call.thread));
+        let killed: Vec<u32> =
+            interrupted.into_iter().filter(|thread| process::is_killed(*thread)).collect();
+        if !killed.is_empty() {
+            let of_killed = |call: &Pending| call.is_interrupted && killed.contains(&call.thread);
+            connection.give_up(Errno::EINTR, of_killed);
+        }
     }
 }
 

@@ -56,6 +56,7 @@ impl Settings {
         vec![
             ("listen", list(&places, "nowhere")),
             ("key_file", path(self.key_file.as_deref(), none)),
+            ("state", path(self.state_directory().as_deref(), "none: clients cannot go on")),
         ]
     }
 
@@ -124,6 +125,7 @@ impl Limits {
             ("memory", show_bytes(self.memory)),
             ("memory_per_client", show_bytes(self.memory_per_client)),
             ("idle", show_span(Span::from_nanos(idle))),
+            ("grace", show_span(Span::from_nanos(self.grace.as_nanos() as u64))),
         ]
     }
 }

@@ -141,6 +141,7 @@ const ID_MOST: u64 = u32::MAX as u64 - 1;
 pub const FIELDS: &[Field] = &[
     field("", "listen", "where clients connect: ADDRESS:PORT or unix:PATH"),
     field("", "key_file", "the key that clients over TCP must have too").or("IOFWD_KEY_FILE"),
+    field("", "state", "directory for what clients need to go on after the agent's death").or("IOFWD_STATE"),
 
     field("tls", "certificate", "the agent's certificate and those between it and the root, PEM").or("IOFWD_TLS_CERTIFICATE"),
     field("tls", "private_key", "the private key of the certificate, PEM").or("IOFWD_TLS_PRIVATE_KEY"),
@@ -176,6 +177,9 @@ pub const FIELDS: &[Field] = &[
         .of(Unit::Bytes, 64 * MIB, (4 * MIB, 1024 * GIB), "the largest read and the largest write must fit side by side"),
     field("limits", "idle", "a client that is silent for so long is given up, and its locks with it").or("IOFWD_IDLE")
         .of(Unit::Time, 30 * SECOND, (SECOND, 3600 * SECOND), "in less a busy client looks dead; for more the locks of a dead one stop everybody"),
+
+    field("limits", "grace", "what a client held, its locks too, is kept for so long when its connections are gone").or("IOFWD_GRACE")
+        .of(Unit::Time, 10 * SECOND, (SECOND, 3600 * SECOND), "in less nobody has connected again; for more the locks of a dead client stop everybody"),
 
     field("export", "name", "what clients call it: HOST:PORT/NAME"),
     field("export", "path", "the directory"),

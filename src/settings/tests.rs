@@ -59,7 +59,8 @@ fn an_export_is_all_that_must_be_given() {
             clients: 1024,
             memory: 512 << 20,
             memory_per_client: 64 << 20,
-            idle: Duration::from_secs(30)
+            idle: Duration::from_secs(30),
+            grace: Duration::from_secs(10)
         }
     );
     assert_eq!(settings.job.variables, ["SLURM_JOB_ID", "PBS_JOBID", "FLUX_JOB_ID"]);

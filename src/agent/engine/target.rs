@@ -11,6 +11,7 @@ use iofwd_scheduler::request::{FileId, Request};
 
 use crate::agent::files::OpenFile;
 use crate::agent::layouts::Known;
+use crate::agent::once::Ticket;
 
 /// An open file, wherever its bytes are.
 pub(crate) trait Target: Send + Sync + std::fmt::Debug {
@@ -26,6 +27,8 @@ pub(crate) trait Target: Send + Sync + std::fmt::Debug {
     fn joins(&self, left: &Request, right: &Request) -> bool;
     /// Read these stretches, each into a buffer of its length; short only at the end of the file.
     fn read(&self, at: &[Stretch], into: &mut [IoSliceMut<'_>]) -> Result<usize, Errno>;
+    /// Append, unless it was done before.
+    fn append_once(&self, once: &Ticket, data: &[u8]) -> Result<usize, Errno>;
     /// Write these stretches, each from a buffer of its length; or all of it, one after the other,
     /// behind the end of the file.
     fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno>;
@@ -54,6 +57,10 @@ impl Target for OpenFile {
 
     fn read(&self, at: &[Stretch], into: &mut [IoSliceMut<'_>]) -> Result<usize, Errno> {
         self.file.read(into, offset(at))
+    }
+
+    fn append_once(&self, once: &Ticket, data: &[u8]) -> Result<usize, Errno> {
+        once.append(self, data)
     }
 
     fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno> {

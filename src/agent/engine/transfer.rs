@@ -84,7 +84,10 @@ fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
     let slices: Vec<IoSlice<'_>> =
         run.iter().map(|(_, piece)| IoSlice::new(piece.payload.bytes())).collect();
     let (_, piece) = &run[0];
-    let result = piece.file.write(&stretches(run), &slices, piece.append);
+    let result = match &piece.once {
+        Some(once) if piece.append => piece.file.append_once(once, piece.payload.bytes()),
+        _ => piece.file.write(&stretches(run), &slices, piece.append),
+    };
     share(run, result).into_iter().map(|share| share.map(Done::Written)).collect()
 }
 

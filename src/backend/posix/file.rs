@@ -60,6 +60,23 @@ impl File {
         Ok(File { fd, append_only: false })
     }
 
+    /// Open once more what was open so before: nothing is cut off, and nobody's rights are asked for,
+    /// because they were when it was opened first.
+    pub fn open_again(inode: &Inode, flags: i32, readable: bool) -> Result<File, Errno> {
+        let flags = flags & !(libc::O_TRUNC | FMODE_EXEC);
+        Identity::as_agent(|| File::open(inode, flags, readable))
+    }
+
+    /// Bytes in it.
+    pub fn size(&self) -> Result<u64, Errno> {
+        Ok(system::statx(self, c"")?.stx_size)
+    }
+
+    /// Cut it off, or add zeros.
+    pub fn set_size(&self, size: u64) -> Result<(), Errno> {
+        system::ftruncate(self, position(size)?)
+    }
+
     /// The flags the backing is opened with. Whether a write appends is decided write by write,
     /// because an application may change its mind; what bypasses the cache of this node need not
     /// bypass that of the backing, whose demands on alignment are its own.

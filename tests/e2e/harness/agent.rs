@@ -1,12 +1,14 @@
 //! An agent for a test: its settings in a directory of its own, listening on a free port of the
 //! loopback and on a socket, ended by a signal when the test ends, which must go well.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,7 +27,13 @@ pub(crate) struct Agent {
     port: u16,
     socket: PathBuf,
     key: PathBuf,
-    room: TempDir,
+    /// What it is started by.
+    words: Vec<OsString>,
+    /// What outlives it; agents that share it share their clients.
+    state: PathBuf,
+    room: Arc<TempDir>,
+    /// Whose state it shares.
+    _elder: Option<Arc<TempDir>>,
 }
 
 impl Agent {
@@ -56,6 +64,29 @@ impl Agent {
         Self::over(self.ground.clone(), None, "")
     }
 
+    /// Another agent over what this one exports, that can take over its clients.
+    pub(crate) fn successor(&self, limits: &str) -> Self {
+        let export = format!("squash = \"none\"\n{limits}");
+        let lines = format!("state = {:?}", self.state);
+        let mut agent = Self::by(self.ground.clone(), ground::room(), None, &lines, &export);
+        agent._elder = Some(Arc::clone(&self.room));
+        agent
+    }
+
+    /// Ends it by force.
+    pub(crate) fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Starts it again, as it was started.
+    pub(crate) fn start_again(&mut self) {
+        self.server.kill();
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        self.server.start_again(&mut command);
+        self.server.wait_until("ready", |server| server.said().contains("ready"));
+    }
+
     /// Exports an empty directory to all clients of a network.
     pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
         Self::over(Ground::new(), Some(network.agent()), more_settings)
@@ -83,6 +114,11 @@ impl Agent {
                 format!("{listen}\nkey_file = {key:?}")
             }
         };
+        let state = room.path().join("state");
+        let lines = match lines.contains("state = ") {
+            true => lines.to_owned(),
+            false => format!("state = {state:?}\n{lines}"),
+        };
         let path = match export.contains("backend") {
             true => String::new(),
             false => format!("path = {:?}", ground.backing()),
@@ -91,9 +127,12 @@ impl Agent {
         write_secret(&file, &format!("{tcp}\n{lines}\n[[export]]\n{export}\n"));
         let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
         command.args(["agent", "--config"]).arg(file);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words = words.map(OsString::from).collect();
         let mut server = Server::start(&mut command, room.path().join("log"));
         server.wait_until("ready", |server| server.said().contains("ready"));
-        Self { server, ground, port, socket, key, room }
+        let room = Arc::new(room);
+        Self { server, ground, port, socket, key, words, state, room, _elder: None }
     }
 
     /// What a client mounts, by way of the loopback.

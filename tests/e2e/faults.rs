@@ -1,0 +1,9 @@
+//! Applications that must not notice that agents die: what they do, what they write down outside, and
+//! what is checked afterwards.
+
+pub(crate) mod append;
+mod churn;
+mod dice;
+mod lock;
+mod shuffle;
+pub(crate) mod worker;
