@@ -13,6 +13,7 @@ mod export;
 mod files;
 mod forwarder;
 mod keeper;
+mod kept;
 pub(crate) mod latch;
 pub(crate) mod layouts;
 pub mod listener;

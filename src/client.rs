@@ -15,6 +15,7 @@ mod presence;
 mod reach;
 mod resume;
 mod source;
+mod stalled;
 mod store;
 mod watch;
 
@@ -135,6 +136,10 @@ impl Client {
         }
         report.add("connections", self.connections.len());
         report.add("calls", self.next.load(Ordering::Relaxed));
+        if let Some(oldest) = self.oldest() {
+            report.add("oldest_call", format!("{} {}", oldest.call, oldest.path).trim());
+            report.add("oldest_call_ms", oldest.waiting.as_millis());
+        }
         let waiting: usize = self.connections.iter().map(|connection| connection.waiting()).sum();
         report.add("calls_waiting_for_room", waiting);
         report
@@ -185,6 +190,7 @@ impl Drop for Client {
 }
 
 /// Whether a call changes something every time it is done.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most calls do not")]
 fn must_be_once(call: &Call<'_>) -> bool {
     match call {
         Call::Mknod { .. }

@@ -28,12 +28,19 @@ pub(super) struct OpenFile {
 impl OpenFile {
     pub(super) fn new(node: Arc<Node>, file: File, claim: Option<Claim>) -> OpenFile {
         let seen = node.late_errors.opened();
+        node.opened();
         OpenFile { node, file, written: AtomicBool::new(false), seen, _claim: claim }
     }
 
     /// Report an error that came too late for the call that caused it, once.
     pub(super) fn late_error(&self) -> Result<(), Errno> {
         self.node.late_errors.check(&self.seen)
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.node.closed();
     }
 }
 

@@ -27,7 +27,7 @@ use iofwd_mount::store::Changes;
 use iofwd_mount::{Caller, Errno};
 
 use crate::backend::objects::Objects;
-use crate::backend::posix::{Birth, Identity, Inode, Key};
+use crate::backend::posix::{Birth, Identity, Inode, Key, Tree};
 use crate::wire::stripe::{Epoch, Standing, Stripes, Wish};
 
 use super::Agent;
@@ -73,7 +73,11 @@ impl Agent {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
         let mut agent = Agent::surviving(&names, settings, survival)?;
-        let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
+        let kept = agent.survival.as_ref().map(|survival| survival.state.kept());
+        let nameless =
+            kept.filter(|kept| kept.is_dir()).map(|kept| Tree::open(&kept)).transpose()?;
+        let nameless = nameless.as_ref().map(Tree::root);
+        let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root(), nameless)?;
         agent.keeper = Some(Arc::new(Keeper {
             objects: Objects::open(&directory.join("objects"))?,
             roster: Roster::open(directory)?,

@@ -219,6 +219,7 @@ impl Service {
         self.wait_for_answers();
         let report = self.totals();
         self.hub.stop("the agent stops");
+        self.sessions.iter().for_each(|known| known.session.leave_hidden());
         if failures.is_empty() {
             Ok(report)
         } else {

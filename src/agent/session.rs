@@ -252,9 +252,18 @@ impl Session {
             if let Some(agent) = self.agent.local() {
                 agent.locks.written_no_more(self.id);
             }
+            self.leave_hidden();
             self.give_back();
             self.close("the client goes on with another agent");
         }
+    }
+
+    /// Files that have lost their names are left for another agent, or for this one when it is
+    /// started again.
+    pub(super) fn leave_hidden(&self) {
+        let Some(agent) = self.agent.local() else { return };
+        let ours = self.files.iter().filter_map(|open| open.ours.ok());
+        ours.collect::<Vec<_>>().into_iter().for_each(|handle| agent.leave_hidden(handle));
     }
 
     fn give_back(&self) {

@@ -80,10 +80,11 @@ impl Store for Agent {
     }
 
     fn unlink(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
-        reply.send(
-            self.node_as(caller, parent)
-                .and_then(|parent| self.part(caller, &parent, name, || parent.inode.unlink(name))),
-        );
+        reply.send(self.node_as(caller, parent).and_then(|parent| {
+            self.part(caller, &parent, name, || {
+                self.keeping(&parent.inode, name, || parent.inode.unlink(name))
+            })
+        }));
     }
 
     fn rmdir(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
@@ -113,9 +114,12 @@ impl Store for Agent {
             .node_as(caller, from.0)
             .and_then(|from_parent| Ok((from_parent, self.nodes.get(to.0)?)));
         reply.send(parents.and_then(|(from_parent, to_parent)| {
-            self.part(caller, &to_parent, to.1, || {
-                from_parent.inode.rename(from.1, &to_parent.inode, to.1, flags)
-            })
+            let act = || from_parent.inode.rename(from.1, &to_parent.inode, to.1, flags);
+            // With flags nothing loses its name.
+            if flags != 0 {
+                return act();
+            }
+            self.part(caller, &to_parent, to.1, || self.keeping(&to_parent.inode, to.1, act))
         }));
     }
 

@@ -1,7 +1,7 @@
 //! Finding again what clients had with an agent that is no more: nodes, open files, locks.
 
 use std::ffi::OsStr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use iofwd_mount::Errno;
 use iofwd_mount::store::{HandleId, LockRequest, NodeId};
@@ -82,6 +82,8 @@ impl Agent {
         let file = File::open_again(&node.inode, flags, readable)?;
         let attr = node.name(file.attr(&node.inode)?);
         let claim = self.claim(&node.inode);
+        self.find_hidden(&node);
+        self.doom_again(&node);
         let open = OpenFile::new(node, file, claim);
         self.find_layout(&open, &attr);
         Ok(self.files.insert(open))
@@ -96,6 +98,16 @@ impl Agent {
         self.files.remove(handle);
         drop(open);
         self.locks.closed(key, handle, client);
+    }
+
+    /// A client goes on elsewhere with a file that has no name but a hidden one.
+    pub(super) fn leave_hidden(&self, handle: HandleId) {
+        if let Ok(open) = self.files.get(handle) {
+            let mut hidden = open.node.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(hidden) = hidden.take() {
+                hidden.leave();
+            }
+        }
     }
 
     /// Take a lock that a client had.

@@ -87,7 +87,7 @@ impl Connection {
             payload: Arc::default(),
             link: link.id(),
             room: 0,
-            is_interrupted: false,
+            told: 0,
             then,
             share: None,
         };
@@ -142,7 +142,7 @@ impl Connection {
             payload: ask.payload.into(),
             link: link.as_ref().map_or(0, |link| link.id()),
             room: ask.room,
-            is_interrupted: false,
+            told: 0,
             then,
             share: None,
         };
@@ -184,11 +184,7 @@ impl Connection {
             }
             return true;
         }
-        let found = state.pending.iter_mut().find(|(_, pending)| pending.key == key);
-        let found = found.map(|(id, pending)| {
-            pending.is_interrupted = true;
-            *id
-        });
+        let found = state.pending.iter().find(|(_, pending)| pending.key == key).map(|(id, _)| *id);
         let link = state.link.clone();
         drop(state);
         if let (Some(id), Some(link)) = (found, link) {
@@ -221,6 +217,33 @@ impl Connection {
             (pending.then)(Err(errno));
         }
         count
+    }
+
+    /// Let those go who wait for such calls; the calls are sent again when there is an agent.
+    pub(super) fn detach(&self, which: impl Fn(&Pending) -> bool) {
+        let mut state = self.state();
+        let State { pending, waiting, .. } = &mut *state;
+        let all = pending.values_mut().chain(waiting.iter_mut().map(|(_, pending)| pending));
+        let mut gone: Vec<Then> = Vec::new();
+        for pending in all.filter(|pending| which(pending)) {
+            pending.thread = 0;
+            gone.push(std::mem::replace(&mut pending.then, Box::new(|_| {})));
+        }
+        drop(state);
+        gone.into_iter().for_each(|then| then(Err(Errno::EINTR)));
+    }
+
+    /// Calls that have been waiting for so long, or twice, four times … as long, since last asked.
+    pub(super) fn overdue(&self, patience: Duration) -> Vec<(Vec<u8>, Duration)> {
+        let mut found = Vec::new();
+        for pending in self.state().pending.values_mut() {
+            let waiting = pending.since.elapsed();
+            if waiting > patience * (1 << pending.told.min(16)) {
+                pending.told += 1;
+                found.push((pending.head.clone(), waiting));
+            }
+        }
+        found
     }
 
     /// Calls that were sent, the oldest first.

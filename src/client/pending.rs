@@ -58,8 +58,8 @@ pub(super) struct Pending {
     /// The connection on which the agent was told who asks.
     pub(super) link: u64,
     pub(super) room: usize,
-    /// A signal came for whoever waits.
-    pub(super) is_interrupted: bool,
+    /// How often it was told that it takes long.
+    pub(super) told: u32,
     pub(super) then: Then,
     pub(super) share: Option<Share>,
 }
@@ -67,7 +67,7 @@ pub(super) struct Pending {
 impl Pending {
     /// The call itself.
     pub(super) fn request(&self) -> Option<Request<'_>> {
-        frame::decode(&self.head[PREFIX..]).ok()
+        request(&self.head)
     }
 
     /// Whether it must not be done twice.
@@ -82,4 +82,9 @@ impl Pending {
         let request = Request { once, slot: self.slot, ..request };
         frame::encode(&request, self.payload.len(), self.room)
     }
+}
+
+/// The call in a frame.
+pub(super) fn request(head: &[u8]) -> Option<Request<'_>> {
+    frame::decode(head.get(PREFIX..)?).ok()
 }

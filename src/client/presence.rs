@@ -13,6 +13,8 @@ pub(super) struct Presence {
     /// Nobody waits for it any more.
     is_given_up: AtomicBool,
     resumed: AtomicU64,
+    /// Somebody looks whether those who wait still live.
+    is_looking: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,8 @@ impl Presence {
             lost: None,
         };
         let (is_given_up, resumed) = (AtomicBool::new(false), AtomicU64::new(0));
-        Presence { state: Mutex::new(state), is_given_up, resumed }
+        let is_looking = AtomicBool::new(false);
+        Presence { state: Mutex::new(state), is_given_up, resumed, is_looking }
     }
 
     /// The connections are gone.
@@ -99,6 +102,15 @@ impl Presence {
         let mut state = self.state();
         state.generation += 1;
         state.generation
+    }
+
+    /// Whether nobody else looks just now.
+    pub(super) fn begin_look(&self) -> bool {
+        !self.is_looking.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn end_look(&self) {
+        self.is_looking.store(false, Ordering::Release);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

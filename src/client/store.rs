@@ -156,7 +156,7 @@ impl Store for Client {
 
     fn flush(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         node: NodeId,
         handle: HandleId,
         owner: LockOwner,
@@ -166,13 +166,14 @@ impl Store for Client {
         // learned about it; and whoever it is may close them.
         let (holdings, key) = (Arc::clone(&self.holdings), owner.key);
         let done = move || holdings.flushed(node, key);
-        self.unasked(Call::Flush { node, handle, owner: owner.key }, done, reply);
+        let call = Call::Flush { node, handle, owner: owner.key };
+        self.unasked(caller.pid, call, done, reply);
     }
 
     fn release(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
         let holdings = Arc::clone(&self.holdings);
         let done = move || holdings.closed(handle);
-        self.unasked(Call::Release { node, handle }, done, reply);
+        self.unasked(0, Call::Release { node, handle }, done, reply);
     }
 
     fn fsync(
@@ -209,7 +210,7 @@ impl Store for Client {
     fn releasedir(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
         let holdings = Arc::clone(&self.holdings);
         let done = move || holdings.closed(handle);
-        self.unasked(Call::Releasedir { node, handle }, done, reply);
+        self.unasked(0, Call::Releasedir { node, handle }, done, reply);
     }
 
     fn fsyncdir(
@@ -332,12 +333,18 @@ impl Store for Client {
 
 impl Client {
     /// What the kernel does by itself, on nobody's behalf.
-    fn unasked(&self, call: Call<'_>, done: impl FnOnce() + Send + 'static, reply: Reply<()>) {
+    fn unasked(
+        &self,
+        thread: u32,
+        call: Call<'_>,
+        done: impl FnOnce() + Send + 'static,
+        reply: Reply<()>,
+    ) {
         let then = Box::new(move |answered: Answered| {
             done();
             reply.send(expect(&answered));
         });
-        self.ask_as(&super::Who::client(), super::NOBODY, Ask::of(call), then);
+        self.ask_as(&super::Who::client(), (RequestKey(0), thread), Ask::of(call), then);
     }
 
     /// A control operation of ours: the agent is asked, and this side adds what it knows.

@@ -6,15 +6,13 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use iofwd_mount::Errno;
-
 use crate::link::Outgoing;
 use crate::process;
 use crate::wire::call::Call;
 
 use super::callers::Who;
 use super::connection::Connection;
-use super::pending::{Ask, Asker, Pending};
+use super::pending::{Ask, Asker};
 use super::{Client, NOBODY};
 
 /// Watch for as long as the client exists.
@@ -37,7 +35,12 @@ fn watch(client: &Weak<Client>, idle: Duration) {
             look_after(&client, connection, is_due, idle);
         }
         if client.presence.lost().is_some() {
-            release_killed(&client);
+            look_for_ending(&client);
+        }
+        for stalled in client.newly_stalled() {
+            let seconds = stalled.waiting.as_secs();
+            tracing::warn!(agent = %client.agent(), call = stalled.call, file = stalled.path,
+                seconds, "not answered yet");
         }
     }
 }
@@ -60,17 +63,30 @@ fn look_after(client: &Client, connection: &Connection, ping: bool, idle: Durati
     }
 }
 
-/// Whoever was killed while it waits for an agent that is not there must not wait on: the kernel
-/// lets it go only when its call is answered.
-fn release_killed(client: &Client) {
+/// Whoever is killed, or ends, while it waits for an agent that is not there must not wait on: the
+/// kernel lets it go only when its call is answered. What it asked for is still asked for.
+fn release_ending(client: &Client) {
     for connection in &client.connections {
-        let interrupted = connection.sent(|call| call.is_interrupted.then_some(call.thread));
-        let killed: Vec<u32> =
-            interrupted.into_iter().filter(|thread| process::is_killed(*thread)).collect();
-        if !killed.is_empty() {
-            let of_killed = |call: &Pending| call.is_interrupted && killed.contains(&call.thread);
-            connection.give_up(Errno::EINTR, of_killed);
-        }
+        let waiting = connection.sent(|call| (call.thread != 0).then_some(call.thread));
+        let ending: Vec<u32> =
+            waiting.into_iter().filter(|thread| process::is_ending(*thread)).collect();
+        connection.detach(|call| ending.contains(&call.thread));
+    }
+}
+
+/// On a thread of its own, one at a time: looking at a process can take as long as that likes.
+fn look_for_ending(client: &Arc<Client>) {
+    if !client.presence.begin_look() {
+        return;
+    }
+    let looking = Arc::clone(client);
+    let thread = thread::Builder::new().name("iofwd-ending".into());
+    let started = thread.spawn(move || {
+        release_ending(&looking);
+        looking.presence.end_look();
+    });
+    if started.is_err() {
+        client.presence.end_look();
     }
 }
 

@@ -5,5 +5,7 @@ pub(crate) mod append;
 mod churn;
 mod dice;
 mod lock;
+pub(crate) mod phases;
+mod run;
 mod shuffle;
 pub(crate) mod worker;

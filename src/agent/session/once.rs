@@ -16,6 +16,7 @@ use super::dispatch::{Exchange, Promise, Served, attr, created, taken};
 
 impl Exchange<'_> {
     /// Serve a call that has a ticket; `None` if it may be done as often as it is sent.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most calls may")]
     pub(super) fn serve_once(
         &self,
         call: &Call<'_>,

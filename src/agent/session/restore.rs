@@ -64,7 +64,7 @@ impl Session {
             return;
         }
         // Directories have even numbers.
-        let kind = if theirs.0 % 2 == 0 { Kind::Directory } else { Kind::File };
+        let kind = if theirs.0.is_multiple_of(2) { Kind::Directory } else { Kind::File };
         let ours = if lost {
             Err(Errno::EIO)
         } else {

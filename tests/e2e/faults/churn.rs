@@ -30,7 +30,7 @@ pub(super) fn work(task: Task) {
     let mut churn = Churn { place, model: BTreeMap::new(), dice, next: 0 };
     while task.goes_on(churn.next) {
         churn.step();
-        if churn.next % 32 == 0 {
+        if churn.next.is_multiple_of(32) {
             churn.check();
         }
     }

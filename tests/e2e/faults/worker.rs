@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::dice::Dice;
-use super::{append, churn, lock, shuffle};
+use super::{append, churn, lock, phases, shuffle};
 
 /// What a worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,23 @@ pub(crate) enum Work {
     Shuffle,
     /// Takes locks that others take.
     Lock,
+    /// Goes on, when it is told to, with a file that has lost its name.
+    Unlinked,
+    /// Goes on, when it is told to, with a file that it has locked, and with one that it has not.
+    Holding,
+    /// Writes, when it is told to.
+    Writing,
 }
 
-const ALL: [Work; 4] = [Work::Churn, Work::Append, Work::Shuffle, Work::Lock];
+const ALL: [Work; 7] = [
+    Work::Churn,
+    Work::Append,
+    Work::Shuffle,
+    Work::Lock,
+    Work::Unlinked,
+    Work::Holding,
+    Work::Writing,
+];
 
 /// Where and how a worker works.
 pub(crate) struct Task {
@@ -79,6 +93,17 @@ impl Worker {
         assert!(ended.is_none(), "worker {} ended: {ended:?}\n{}", self.number, self.log());
     }
 
+    /// Kills it; how long it takes to be gone.
+    pub(crate) fn kill(mut self) -> Duration {
+        let begun = Instant::now();
+        self.child.kill().expect("it runs");
+        while self.child.try_wait().expect("it is our child").is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it cannot be killed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        begun.elapsed()
+    }
+
     /// It ends when it is told to, and has met no error.
     pub(crate) fn end(mut self, patience: Duration) -> u64 {
         let end = Instant::now() + patience;
@@ -123,6 +148,9 @@ fn works() {
         Work::Append => append::work(task),
         Work::Shuffle => shuffle::work(task),
         Work::Lock => lock::work(task),
+        Work::Unlinked => phases::unlinked(&task),
+        Work::Holding => phases::holding(&task),
+        Work::Writing => phases::writing(&task),
     }
 }
 

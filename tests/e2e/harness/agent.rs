@@ -69,8 +69,16 @@ impl Agent {
         let export = format!("squash = \"none\"\n{limits}");
         let lines = format!("state = {:?}", self.state);
         let mut agent = Self::by(self.ground.clone(), ground::room(), None, &lines, &export);
+        agent.state.clone_from(&self.state);
         agent._elder = Some(Arc::clone(&self.room));
         agent
+    }
+
+    /// Tells it to end, and waits until it has, well.
+    pub(crate) fn end(&mut self) {
+        if let Err(why) = self.stop() {
+            panic!("the agent should end well: {why}\n{}", self.server.last_lines());
+        }
     }
 
     /// Ends it by force.
@@ -89,10 +97,22 @@ impl Agent {
 
     /// Exports an empty directory to all clients of a network.
     pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
-        Self::over(Ground::new(), Some(network.agent()), more_settings)
+        Self::over(Ground::new(), Some((network.agent(), PORT)), more_settings)
     }
 
-    fn over(ground: Ground, place: Option<&Namespace>, more_settings: &str) -> Self {
+    /// Another agent in the same network over what this one exports, that can take over its
+    /// clients.
+    pub(crate) fn successor_in_network(&self, network: &Network, more_settings: &str) -> Self {
+        let export = format!("squash = \"none\"\n{more_settings}");
+        let lines = format!("state = {:?}", self.state);
+        let place = Some((network.agent(), self.port + 1));
+        let mut agent = Self::by(self.ground.clone(), ground::room(), place, &lines, &export);
+        agent.state.clone_from(&self.state);
+        agent._elder = Some(Arc::clone(&self.room));
+        agent
+    }
+
+    fn over(ground: Ground, place: Option<(&Namespace, u16)>, more_settings: &str) -> Self {
         let export = format!("squash = \"none\"\n{more_settings}");
         Self::by(ground, ground::room(), place, "", &export)
     }
@@ -100,12 +120,12 @@ impl Agent {
     fn by(
         ground: Ground,
         room: TempDir,
-        place: Option<&Namespace>,
+        place: Option<(&Namespace, u16)>,
         lines: &str,
         export: &str,
     ) -> Self {
         let [socket, key, file] = ["socket", "key", "agent.toml"].map(|n| room.path().join(n));
-        let port = place.map_or_else(free_port, |_| PORT);
+        let port = place.map_or_else(free_port, |(_, port)| port);
         let tcp = match place {
             None => format!("listen = [\"127.0.0.1:{port}\", {}]", unix(&socket)),
             Some(_) => {
@@ -125,7 +145,7 @@ impl Agent {
         };
         let export = format!("name = \"{EXPORT}\"\n{path}\n{export}");
         write_secret(&file, &format!("{tcp}\n{lines}\n[[export]]\n{export}\n"));
-        let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
+        let mut command = place.map_or_else(|| Command::new(program()), |(at, _)| at.command());
         command.args(["agent", "--config"]).arg(file);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let words = words.map(OsString::from).collect();
@@ -143,6 +163,16 @@ impl Agent {
     /// What a client mounts, by way of the socket.
     pub(crate) fn over_unix(&self) -> String {
         format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// What a client mounts that goes to this agent first, and then to the other.
+    pub(crate) fn or(&self, other: &Agent) -> String {
+        format!("127.0.0.1:{},127.0.0.1:{}/{EXPORT}", self.port, other.port)
+    }
+
+    /// What outlives it.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
     }
 
     /// A file of its own room.
@@ -179,6 +209,12 @@ impl Agent {
     /// What a client of a network mounts.
     pub(super) fn across(&self, client: usize) -> String {
         format!("{}:{}/{EXPORT}", agent_address(client), self.port)
+    }
+
+    /// What a client of a network mounts that goes to this agent first, and then to the other.
+    pub(crate) fn across_or(&self, other: &Agent, client: usize) -> String {
+        let at = agent_address(client);
+        format!("{at}:{},{at}:{}/{EXPORT}", self.port, other.port)
     }
 
     /// The key that clients of a network must have.

@@ -45,10 +45,21 @@ impl Mount {
 
     /// A client of an agent across a network.
     pub(crate) fn across(network: &Network, client: usize, agent: &Agent) -> Self {
+        Self::across_by(network, client, agent, &agent.across(client), &[])
+    }
+
+    /// A client of one of several agents across a network.
+    pub(crate) fn across_by(
+        network: &Network,
+        client: usize,
+        agent: &Agent,
+        source: &str,
+        options: &[&str],
+    ) -> Self {
         let key = format!("--key-file={}", agent.key().display());
-        let source = agent.across(client);
         let command = network.client(client).command();
-        Self::by(command, OsStr::new(&source), agent.ground().clone(), &[&key])
+        let options = [&[&*key][..], options].concat();
+        Self::by(command, OsStr::new(source), agent.ground().clone(), &options)
     }
 
     fn embedded(ground: Ground, options: &[&str]) -> Self {
@@ -65,7 +76,9 @@ impl Mount {
         let server = Server::start(&mut command, room.path().join("log"));
         let mut mount = Self { server, point, ground, _room: room };
         let point = &mount.point;
-        mount.server.wait_until("mounted", |_| device(point).is_some() && device(point) != before);
+        mount.server.wait_until("mounted", |server| {
+            device(point).is_some() && device(point) != before && server.said().contains("mounted")
+        });
         mount
     }
 
