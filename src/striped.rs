@@ -108,6 +108,11 @@ impl Striped {
         self.names.settle()
     }
 
+    /// Say goodbye to the servers: what this agent held is free at once.
+    pub fn leave(&self) {
+        self.data.leave();
+    }
+
     /// What was done so far.
     pub fn report(&self) -> Report {
         let mut report = Report::default();

@@ -32,6 +32,8 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn stop_waiting(&self, client: u64);
     /// A client closes a file.
     fn close_file(&self, handle: HandleId, client: u64);
+    /// Nothing more will be asked of what is behind it.
+    fn leave(&self) {}
     /// The agent of a directory, if it is one: its clients can come back to it.
     fn local(&self) -> Option<&Agent> {
         None

@@ -217,6 +217,7 @@ impl Service {
             }
         }
         self.wait_for_answers();
+        self.exports.iter().for_each(|export| export.agent.leave());
         let report = self.totals();
         self.hub.stop("the agent stops");
         self.sessions.iter().for_each(|known| known.session.leave_hidden());

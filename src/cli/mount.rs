@@ -70,6 +70,10 @@ impl Behind for Striped {
     fn report(&self) -> Report {
         Striped::report(self)
     }
+
+    fn leave(&self) {
+        Striped::leave(self);
+    }
 }
 
 impl Behind for Client {

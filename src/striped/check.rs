@@ -131,7 +131,9 @@ pub fn check(setup: &Setup, repair: bool) -> Result<Findings, String> {
     }
     let data = Arc::new(Data::new(Arc::clone(&names), servers));
     let checked = Checked { names, data, servers: setup.servers.len() };
-    checked.run(repair).map_err(|errno| format!("the check could not be finished: {errno}"))
+    let found = checked.run(repair);
+    checked.data.leave();
+    found.map_err(|errno| format!("the check could not be finished: {errno}"))
 }
 
 /// Nothing may change under the hands of who repairs.

@@ -49,6 +49,10 @@ impl Forwarder for Striped {
         Striped::report(self)
     }
 
+    fn leave(&self) {
+        Striped::leave(self);
+    }
+
     fn engine(&self) -> &Engine {
         &self.engine
     }

@@ -48,6 +48,13 @@ impl DataServer {
         (0..setup.servers.len()).map(server).collect()
     }
 
+    /// Nothing more will be asked of it.
+    pub(super) fn leave(&self) {
+        if let Some(client) = self.lock().take() {
+            client.leave();
+        }
+    }
+
     /// Where it is.
     pub(super) fn address(&self) -> &str {
         &self.setup.servers[self.number]
