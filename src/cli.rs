@@ -102,7 +102,7 @@ enum Command {
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
     /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH; of
-    /// several, HOST:PORT,HOST:PORT/..., any will do. Or data servers: servers:HOST:PORT,HOST:PORT
+    /// several, HOST:PORT,HOST:PORT/..., any will do; or data servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,

@@ -34,6 +34,7 @@ use crate::link::Hub;
 use crate::report::Report;
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, Once};
+use crate::wire::stripe::FileCall;
 
 use callers::{Callers, Who};
 use connection::Connection;
@@ -213,6 +214,9 @@ fn must_be_once(call: &Call<'_>) -> bool {
         | Call::Removexattr { .. } => true,
         Call::Write(at) => at.append,
         Call::Setattr { changes, .. } => changes.size.is_some(),
+        Call::File(call) => {
+            matches!(call, FileCall::Wrote { append: true, .. } | FileCall::Truncate { .. })
+        }
         Call::Setxattr { flags, .. } => *flags != 0,
         _ => false,
     }

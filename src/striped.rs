@@ -85,7 +85,7 @@ impl Striped {
         let settings = EngineSettings { servers: count, stripe: wish.unit, ..settings.clone() };
         let servers: Vec<Arc<DataServer>> = DataServer::all(setup);
         enrol(setup, &servers)?;
-        let names = server::connect(setup, 0, settings.job_variables.clone(), setup.patience)?;
+        let names = server::connect(setup, 0, settings.job_variables.clone(), true)?;
         let engine = Engine::start(&settings).map_err(|errno| errno.to_string())?;
         let data = Arc::new(Data::new(Arc::clone(&names), servers));
         reaper::start(&data).map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -111,6 +111,11 @@ impl Striped {
     pub fn make_durable(&self) -> Result<(), Errno> {
         self.data.everywhere(ObjectCall::SyncAll)?;
         self.names.settle()
+    }
+
+    /// Say goodbye to the servers: what this agent held is free at once.
+    pub fn leave(&self) {
+        self.data.leave();
     }
 
     /// What was done so far.
@@ -213,6 +218,17 @@ fn explain(errno: Errno, server: &str, setup: &Setup) -> String {
 
 /// Files whose entry is kept though nobody has them open.
 const FILES_MOST: usize = 16_384;
+
+/// Ask a store something, and wait for its answer. Never on a thread that takes answers off a connection.
+fn wait<T: iofwd_mount::reply::Answer + Send + 'static>(
+    ask: impl FnOnce(iofwd_mount::Reply<T>),
+) -> Result<T, Errno> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    ask(iofwd_mount::Reply::call(move |result| {
+        let _ = sender.send(result);
+    }));
+    receiver.recv().unwrap_or(Err(Errno::EIO))
+}
 
 /// The first value of an answer.
 fn one<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Errno> {

@@ -40,8 +40,6 @@ use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
 
-use super::once::Ticket;
-
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
@@ -51,6 +49,7 @@ use recorded::Recorded;
 use slow::Slow;
 use workers::{Task, Workers};
 
+pub(crate) use super::once::Ticket;
 pub use settings::{EngineSettings, LayoutSettings};
 pub(crate) use target::Target;
 pub use tuning::Tuning;

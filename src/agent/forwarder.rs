@@ -1,6 +1,7 @@
 //! What clients of other processes are served from: a store, and what is to be done around it.
 
 use iofwd_mount::caller::Introduction;
+use iofwd_mount::store::HandleId;
 use iofwd_mount::{Errno, Store};
 
 use crate::report::Report;
@@ -31,8 +32,14 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn look(&self, names: Names) -> Export;
     /// Where reads and writes wait for their turn.
     fn engine(&self) -> &Engine;
-    /// The agent of a directory, if it is one: what its clients have can be found again by another.
-    fn directory(&self) -> Option<&Agent> {
+    /// A client has no connection just now, and may come back: it waits for nothing.
+    fn stop_waiting(&self, client: u64);
+    /// A client closes a file.
+    fn close_file(&self, handle: HandleId, client: u64);
+    /// Nothing more will be asked of what is behind it.
+    fn leave(&self) {}
+    /// The agent of a directory, if it is one: its clients can come back to it.
+    fn local(&self) -> Option<&Agent> {
         None
     }
     /// The agent of a data server, if it is one's.
@@ -82,7 +89,15 @@ impl Forwarder for Agent {
         &self.engine
     }
 
-    fn directory(&self) -> Option<&Agent> {
+    fn stop_waiting(&self, client: u64) {
+        self.locks.stop_waiting(client);
+    }
+
+    fn close_file(&self, handle: HandleId, client: u64) {
+        Agent::close_file(self, handle, client);
+    }
+
+    fn local(&self) -> Option<&Agent> {
         Some(self)
     }
 

@@ -28,7 +28,7 @@ use iofwd_mount::store::Changes;
 use iofwd_mount::{Caller, Errno};
 
 use crate::backend::objects::Objects;
-use crate::backend::posix::{Birth, Identity, Inode, Key};
+use crate::backend::posix::{Birth, Identity, Inode, Key, Tree};
 use crate::report::Report;
 use crate::wire::stripe::{Epoch, Standing, Stripes, Wish};
 
@@ -78,7 +78,11 @@ impl Agent {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
         let mut agent = Agent::surviving(&names, settings, survival)?;
-        let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
+        let kept = agent.survival.as_ref().map(|survival| survival.state.kept());
+        let nameless =
+            kept.filter(|kept| kept.is_dir()).map(|kept| Tree::open(&kept)).transpose()?;
+        let nameless = nameless.as_ref().map(Tree::root);
+        let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root(), nameless)?;
         agent.keeper = Some(Arc::new(Keeper {
             objects: Objects::open(&directory.join("objects"))?,
             desk,
@@ -168,6 +172,17 @@ impl Keeper {
             record::save(&node.inode, stripes)?;
         }
         Ok(standing(stripes.cut.is_none(), size, stripes))
+    }
+
+    /// How a file stands.
+    fn standing(&self, node: &Node) -> Result<Standing, Errno> {
+        let file = self.file(&node.inode)?;
+        let file = lock(&file);
+        let size = node.inode.attr()?.size;
+        Ok(match &file.stripes {
+            Some(stripes) => standing(stripes.cut.is_none(), size, stripes),
+            None => Standing { accepted: true, size, epoch: 0, cut: None },
+        })
     }
 
     /// The objects of a file were trimmed under that epoch.

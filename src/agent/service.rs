@@ -25,12 +25,11 @@ use crate::settings::{self, Settings, Transport};
 use crate::tls::AgentTls;
 use crate::wire::greeting::Bytes32;
 
-use super::Forwarder;
 use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
 use super::session::{Counts, Rights, Session, Squash};
 use super::state::{Orphans, State};
-use super::survival::Survival;
+use super::{Forwarder, Survival};
 
 pub(super) use clients::Wanted;
 
@@ -108,12 +107,15 @@ impl Service {
         engine.layouts = layouts(&settings.layout)?;
         engine.check()?;
         let state = open_state(&settings)?;
-        let open = |export: &settings::Export| {
-            let survival = state.as_ref().map(|state| Survival::new(state, &export.name));
-            let agent = open(export, &engine, survival)?;
-            Ok(Export { settings: export.clone(), agent })
-        };
-        let exports: Result<Vec<Export>, String> = settings.exports.iter().map(open).collect();
+        let exports: Result<Vec<Export>, String> = settings
+            .exports
+            .iter()
+            .map(|export| {
+                let survival = state.as_ref().map(|state| Survival::new(state, &export.name));
+                let agent = open(export, &engine, survival)?;
+                Ok(Export { settings: export.clone(), agent })
+            })
+            .collect();
         let hub = Hub::start(THREADS, settings.limits.memory as usize)
             .map_err(|error| format!("cannot start: {error}"))?;
         Ok(Arc::new(Service {
@@ -216,6 +218,7 @@ impl Service {
             }
         }
         self.wait_for_answers();
+        self.exports.iter().for_each(|export| export.agent.leave());
         let report = self.totals();
         self.hub.stop("the agent stops");
         self.sessions.iter().for_each(|known| known.session.leave_hidden());

@@ -27,7 +27,6 @@ use iofwd_mount::{Errno, Reply};
 use crate::link::{Hub, Link};
 
 use super::state::{Opening, Record};
-use super::survival::Survival;
 use super::{Agent, Forwarder};
 use connection::Connection;
 
@@ -139,11 +138,28 @@ impl Session {
             round: AtomicU64::new(0),
             counts,
         });
-        if let (Some(record), Some((agent, survival))) = (&session.record, session.survivor()) {
+        if let (Some(record), Some(agent)) = (&session.record, session.agent.local())
+            && let Some(survival) = &agent.survival
+        {
             let state = Arc::clone(&survival.state);
             agent.locks.write_down(session.id, state, record.name());
         }
         session
+    }
+
+    /// Whether it can come back when its connections are gone.
+    pub(super) fn can_return(&self) -> bool {
+        self.record.is_some()
+    }
+
+    /// The agent, where clients can come back to it.
+    fn local(&self) -> Result<&Agent, Errno> {
+        self.agent.local().ok_or(Errno::ESTALE)
+    }
+
+    /// What the client shows to get a node, or what is open, back; empty if it cannot.
+    fn vouch(&self, node: NodeId, opening: Option<Opening>) -> Box<[u8]> {
+        self.agent.local().map_or_else(Box::default, |agent| agent.vouch(node, opening))
     }
 
     /// Its number.
@@ -199,7 +215,7 @@ impl Session {
             return;
         }
         tracing::info!(client = self.client, session = self.id, reason, "no connection is left");
-        self.wait_no_more();
+        self.agent.stop_waiting(self.id);
         if self.record.is_none() {
             self.end();
         }
@@ -220,7 +236,9 @@ impl Session {
             return;
         }
         tracing::info!(client = self.client, session = self.id, "client left");
-        if let (Some(record), Some((agent, survival))) = (&self.record, self.survivor()) {
+        if let (Some(record), Some(agent)) = (&self.record, self.agent.local())
+            && let Some(survival) = &agent.survival
+        {
             agent.locks.written_no_more(self.id);
             survival.state.end(record);
         }
@@ -231,7 +249,7 @@ impl Session {
     pub(super) fn let_go(&self) {
         if !self.ended.swap(true, Ordering::AcqRel) {
             tracing::info!(client = self.client, session = self.id, "goes on with another agent");
-            if let Some((agent, _)) = self.survivor() {
+            if let Some(agent) = self.agent.local() {
                 agent.locks.written_no_more(self.id);
             }
             self.leave_hidden();
@@ -243,9 +261,9 @@ impl Session {
     /// Files that have lost their names are left for another agent, or for this one when it is
     /// started again.
     pub(super) fn leave_hidden(&self) {
-        let Some(agent) = self.agent.directory() else { return };
-        let ours: Vec<HandleId> = self.files.iter().filter_map(|open| open.ours.ok()).collect();
-        ours.into_iter().for_each(|handle| agent.leave_hidden(handle));
+        let Some(agent) = self.agent.local() else { return };
+        let ours = self.files.iter().filter_map(|open| open.ours.ok());
+        ours.collect::<Vec<_>>().into_iter().for_each(|handle| agent.leave_hidden(handle));
     }
 
     fn give_back(&self) {
@@ -330,33 +348,8 @@ impl Session {
             return;
         };
         match kind {
-            Kind::File => self.close_file(ours),
+            Kind::File => self.agent.close_file(ours, self.id),
             Kind::Directory => self.agent.releasedir(NodeId::ROOT, ours, Reply::call(|_| {})),
-        }
-    }
-
-    fn close_file(&self, ours: HandleId) {
-        match self.agent.directory() {
-            Some(agent) => agent.close_file(ours, self.id),
-            None => self.agent.release(NodeId::ROOT, ours, Reply::call(|_| {})),
-        }
-    }
-
-    /// What can be found again by another agent, and how.
-    fn survivor(&self) -> Option<(&Agent, &Survival)> {
-        let agent = self.agent.directory()?;
-        Some((agent, agent.survival.as_ref()?))
-    }
-
-    /// What the client shows to get a node back, or the right to have it open so.
-    fn vouch(&self, node: NodeId, opening: Option<Opening>) -> Box<[u8]> {
-        self.agent.directory().map_or(Box::default(), |agent| agent.vouch(node, opening))
-    }
-
-    /// Nobody is there to be told of a lock.
-    fn wait_no_more(&self) {
-        if let Some(agent) = self.agent.directory() {
-            agent.locks.stop_waiting(self.id);
         }
     }
 

@@ -81,8 +81,9 @@ impl Store for Agent {
 
     fn unlink(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
         reply.send(self.node_as(caller, parent).and_then(|parent| {
-            let unlink = || parent.inode.unlink(name);
-            self.part(caller, &parent, name, || self.keeping(&parent.inode, name, unlink))
+            self.part(caller, &parent, name, || {
+                self.keeping(&parent.inode, name, || parent.inode.unlink(name))
+            })
         }));
     }
 
@@ -114,10 +115,11 @@ impl Store for Agent {
             .and_then(|from_parent| Ok((from_parent, self.nodes.get(to.0)?)));
         reply.send(parents.and_then(|(from_parent, to_parent)| {
             let act = || from_parent.inode.rename(from.1, &to_parent.inode, to.1, flags);
-            self.part(caller, &to_parent, to.1, || {
-                // With flags nothing loses its name.
-                if flags == 0 { self.keeping(&to_parent.inode, to.1, act) } else { act() }
-            })
+            // With flags nothing loses its name.
+            if flags != 0 {
+                return act();
+            }
+            self.part(caller, &to_parent, to.1, || self.keeping(&to_parent.inode, to.1, act))
         }));
     }
 

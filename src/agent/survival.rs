@@ -88,8 +88,9 @@ impl Agent {
     ) -> Result<HandleId, Errno> {
         let file = File::open_again(&node.inode, flags, readable)?;
         let attr = node.name(file.attr(&node.inode)?);
-        self.find_hidden(&node);
         let claim = self.claim(&node.inode);
+        self.find_hidden(&node);
+        self.doom_again(&node);
         let open = OpenFile::new(node, file, claim);
         self.find_layout(&open, &attr);
         Ok(self.files.insert(open))

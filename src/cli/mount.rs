@@ -79,6 +79,10 @@ impl Behind for Striped {
     fn report(&self) -> Report {
         Striped::report(self)
     }
+
+    fn leave(&self) {
+        Striped::leave(self);
+    }
 }
 
 impl Behind for Client {
@@ -158,9 +162,11 @@ impl From {
                 how.loss_bound = bound;
                 Ok(())
             }
-            From::Directory(_) | From::Servers(_) => {
-                Err("on_loss, loss_bound: only an agent elsewhere can be lost".into())
+            From::Servers(setup) => {
+                setup.patience = bound;
+                Ok(())
             }
+            From::Directory(_) => Err("on_loss, loss_bound: a directory cannot be lost".into()),
         }
     }
 
@@ -348,6 +354,7 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
         job_variables: arguments.job_variables.clone(),
         connections: arguments.connections as usize,
         patience: Duration::from_secs(arguments.connect_timeout),
+        begins_anew: true,
         loss_bound: match arguments.on_loss {
             OnLoss::Wait => Duration::from_secs(arguments.loss_bound),
             OnLoss::Error => Duration::ZERO,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use iofwd_mount::Errno;
 use iofwd_scheduler::time::Span;
 
 use crate::agent::service::Service;
@@ -64,12 +65,13 @@ pub(super) fn run(arguments: &ServerArguments) -> Result<ExitCode, Failure> {
         tracing::warn!("not run as root: all files belong to user {user}, whoever makes them");
     }
     let directory = &arguments.dir;
+    let open = |agent: Result<Agent, Errno>| match agent {
+        Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
+        Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
+    };
     let service = Service::new(settings, &|_, engine, survival| {
         let desk = Desk::new(arguments.device.as_ref(), arguments.window);
-        match Agent::data_server(directory, engine, survival, desk) {
-            Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
-            Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
-        }
+        open(Agent::data_server(directory, engine, survival, desk))
     })?;
     agent::serve(&service, &|_| {})
 }
@@ -87,10 +89,10 @@ fn settings(arguments: &ServerArguments) -> Result<Settings, Failure> {
         None => String::new(),
     };
     let listen = serde_json::Value::from(arguments.listen.as_str());
-    let state = quoted(&path.join("state"));
     let text = format!(
-        "listen = [{listen}]\nstate = {state}\n{key}[limits]\nmemory_per_client = \"256M\"\n\
+        "listen = [{listen}]\n{key}state = {}\n[limits]\nmemory_per_client = \"256M\"\n\
          [[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
+        quoted(&path.join("state")),
         quoted(&path)
     );
     Settings::parse(&text, "iofwd server").map_err(|error| error.to_string())

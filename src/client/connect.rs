@@ -42,6 +42,8 @@ pub struct How {
     /// How long applications wait for an agent that is lost; then they get errors until it, or
     /// another one, is back.
     pub loss_bound: Duration,
+    /// Go on with an agent that never heard of this client, if there is no other.
+    pub begins_anew: bool,
 }
 
 /// Why there is no connection.

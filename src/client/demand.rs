@@ -44,9 +44,9 @@ impl Client {
         Demanded(receiver)
     }
 
-    /// Whether nothing is answered now.
+    /// Whether nothing will be answered until the agent is back.
     pub(crate) fn is_gone(&self) -> bool {
-        self.presence.lost().is_some()
+        self.presence.is_given_up()
     }
 
     /// Somebody of another node may be named as a caller from now on.

@@ -166,7 +166,8 @@ impl Client {
             }
         }
         // Nobody knows the client, and nobody will: it begins anew with what it has vouchers for.
-        let nobody = unknown.len() == agents.len() || lost_for > self.presence.grace();
+        let nobody = self.how.begins_anew
+            && (unknown.len() == agents.len() || lost_for > self.presence.grace());
         match unknown.first() {
             Some(at) if nobody => match self.try_agent(*at, &self.how.mount(), true) {
                 Ok(_) => Ok(agents[*at].to_string()),

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use iofwd_mount::store::{Attr, Changes, HandleId, NodeId};
-use iofwd_mount::{Caller, Errno};
+use iofwd_mount::{Caller, Errno, Store};
 
-use crate::wire::answer::Value;
 use crate::wire::call::Call;
 use crate::wire::stripe::{FileCall, ObjectCall};
 
-use super::Striped;
 use super::file::{File, Open};
+use super::{Striped, wait};
 
 impl Striped {
     /// Set the size of a node, through an open file where there is one.
@@ -40,11 +39,7 @@ impl Striped {
             self.truncate(caller, node, changes.handle, size)?;
         }
         let rest = Changes { size: None, ..*changes };
-        let call = Call::Setattr { node, changes: rest };
-        match self.names.demand(Some(caller), call, &[], 0).answer()? {
-            (Value::Attr(attr), _) => Ok(attr),
-            _ => Err(Errno::EIO),
-        }
+        wait(|reply| self.names.setattr(caller, node, &rest, reply))
     }
 
     /// Make a file durable: on every server that has some of it, then its size and name.
@@ -66,8 +61,7 @@ impl Striped {
     }
 
     fn sync_name(&self, caller: &Caller, open: &Open, data_only: bool) -> Result<(), Errno> {
-        let call = Call::Fsync { node: open.node, handle: open.handle, data_only };
-        self.names.demand(Some(caller), call, &[], 0).answer().map(drop)
+        wait(|reply| self.names.fsync(caller, open.node, open.handle, data_only, reply))
     }
 
     /// Allocate, punch or zero a range.

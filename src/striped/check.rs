@@ -124,14 +124,16 @@ struct Checked {
 /// Check a file system, and repair it if that is asked for.
 pub fn check(setup: &Setup, repair: bool) -> Result<Findings, String> {
     let servers = DataServer::all(setup);
-    let names = server::connect(setup, 0, Vec::new(), setup.patience)?;
+    let names = server::connect(setup, 0, Vec::new(), true)?;
     enrol(setup, &servers)?;
     if repair {
         refuse_others(setup)?;
     }
     let data = Arc::new(Data::new(Arc::clone(&names), servers));
     let checked = Checked { names, data, servers: setup.servers.len() };
-    checked.run(repair).map_err(|errno| format!("the check could not be finished: {errno}"))
+    let found = checked.run(repair);
+    checked.data.leave();
+    found.map_err(|errno| format!("the check could not be finished: {errno}"))
 }
 
 /// Nothing may change under the hands of who repairs.

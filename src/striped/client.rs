@@ -1,7 +1,8 @@
 //! Several clients at a time, as an agent serves them.
 
-use iofwd_mount::Errno;
 use iofwd_mount::caller::Introduction;
+use iofwd_mount::store::{HandleId, NodeId};
+use iofwd_mount::{Errno, Reply};
 
 use crate::agent::engine::Engine;
 use crate::agent::look::Names;
@@ -26,6 +27,14 @@ impl Forwarder for Striped {
         self.release_client(client);
     }
 
+    fn stop_waiting(&self, client: u64) {
+        self.interrupt_client(client);
+    }
+
+    fn close_file(&self, handle: HandleId, _client: u64) {
+        self.close(NodeId::ROOT, handle, Reply::call(|_| {}));
+    }
+
     fn waiting(&self) -> usize {
         self.owners.waiting()
     }
@@ -44,6 +53,10 @@ impl Forwarder for Striped {
 
     fn look(&self, _names: Names) -> Export {
         Striped::look(self)
+    }
+
+    fn leave(&self) {
+        Striped::leave(self);
     }
 
     fn engine(&self) -> &Engine {

@@ -26,6 +26,12 @@ impl Data {
         Data { names, servers }
     }
 
+    /// Nothing more will be asked.
+    pub(super) fn leave(&self) {
+        self.names.leave();
+        self.servers.iter().for_each(|server| server.leave());
+    }
+
     /// The server of a number; files name only those that were listed when they were made.
     pub(super) fn server(&self, number: u32) -> Result<&DataServer, Errno> {
         self.servers.get(number as usize).map(|server| &**server).ok_or(Errno::EIO)

@@ -11,7 +11,7 @@ use iofwd_mount::store::{HandleId, NodeId, OpenHow, Timestamp};
 use iofwd_scheduler::layout::Piece as Stretch;
 use iofwd_scheduler::request::{FileId, Request, ServerId};
 
-use crate::agent::engine::Target;
+use crate::agent::engine::{Target, Ticket};
 use crate::agent::latch::{Latch, Seen};
 use crate::agent::layouts::Known;
 use crate::layout::{Description, Engine, Server, Shape, Stripes as Dealt};
@@ -211,6 +211,11 @@ impl Target for File {
             from += count;
         }
         Ok(done)
+    }
+
+    fn append_once(&self, _once: &Ticket, _data: &[u8]) -> Result<usize, Errno> {
+        // Appends over data servers are done once by their turns.
+        Err(Errno::EBADF)
     }
 
     fn write(&self, _at: &[Stretch], _from: &[IoSlice<'_>], _append: bool) -> Result<usize, Errno> {

@@ -68,6 +68,12 @@ impl Striped {
         }
     }
 
+    /// A client waits for nothing any more.
+    pub(super) fn interrupt_client(&self, client: u64) {
+        let waiting = lock(&self.owners.0).get(&client).map(|client| client.waiting.clone());
+        waiting.into_iter().flatten().for_each(|key| self.names.interrupt(key));
+    }
+
     /// A client is gone: its locks are released, and it waits for none.
     pub(super) fn release_client(&self, client: u64) {
         let Some(gone) = lock(&self.owners.0).remove(&client) else { return };

@@ -1,7 +1,6 @@
 //! Opening files: at the server that has the names, which decides who may.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use dashmap::DashMap;
@@ -9,12 +8,9 @@ use dashmap::DashMap;
 use iofwd_mount::store::{Created, HandleId, NewNode, NodeId, OpenHow, Opened};
 use iofwd_mount::{Caller, Errno, Reply, Store};
 
-use crate::wire::answer::Value;
-use crate::wire::call::Call;
-
-use super::Striped;
 use super::dressing::Dressed;
 use super::file::Open;
+use super::{Striped, wait};
 
 /// Open files, by the numbers that the server that has the names gave them.
 pub(super) type Handles = Arc<DashMap<HandleId, Arc<Open>>>;
@@ -51,11 +47,7 @@ impl Striped {
 
     /// Open a file and leave nothing in it.
     fn open_emptied(&self, caller: &Caller, node: NodeId, how: OpenHow) -> Result<Opened, Errno> {
-        let call = Call::Open { node, how: plain(how) };
-        let (Value::Opened(opened), _) = self.names.demand(Some(caller), call, &[], 0).answer()?
-        else {
-            return Err(Errno::EIO);
-        };
+        let opened: Opened = wait(|reply| self.names.open(caller, node, plain(how), reply))?;
         keep(&self.handles, opened.attr.node, opened.handle, how);
         self.empty(caller, node, opened.handle, how)?;
         let attr = iofwd_mount::store::Attr { size: 0, ..opened.attr };
@@ -112,12 +104,8 @@ impl Striped {
         how: OpenHow,
         new: NewNode,
     ) -> Result<Created, Errno> {
-        let call = Call::Create { parent, name: name.as_bytes(), how: plain(how), new };
-        let (Value::Created(mut created), _) =
-            self.names.demand(Some(caller), call, &[], 0).answer()?
-        else {
-            return Err(Errno::EIO);
-        };
+        let mut created: Created =
+            wait(|reply| self.names.create(caller, parent, name, plain(how), new, reply))?;
         let attr = &mut created.entry.attr;
         keep(&self.handles, attr.node, created.handle, how);
         if attr.size > 0 {

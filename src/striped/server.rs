@@ -48,6 +48,13 @@ impl DataServer {
         (0..setup.servers.len()).map(server).collect()
     }
 
+    /// Nothing more will be asked of it.
+    pub(super) fn leave(&self) {
+        if let Some(client) = self.lock().take() {
+            client.leave();
+        }
+    }
+
     /// Where it is.
     pub(super) fn address(&self) -> &str {
         &self.setup.servers[self.number]
@@ -91,8 +98,11 @@ impl DataServer {
         if let Some(client) = held.as_ref().filter(|client| !client.is_gone()) {
             return Ok(Arc::clone(client));
         }
-        // What was asked is asked again here, of a new connection if need be.
-        let client = connect(&self.setup, self.number, Vec::new(), Duration::ZERO)?;
+        // Another one would not know what was asked of this one; who it is is looked at first.
+        if let Some(gone) = held.take() {
+            gone.leave();
+        }
+        let client = connect(&self.setup, self.number, Vec::new(), false)?;
         let answer = client.demand(None, Call::Object(ObjectCall::Identify), &[], 16).answer();
         let (_, bytes) = answer.map_err(|errno| {
             format!("{} does not answer as a data server does: {errno}", self.address())
@@ -143,12 +153,12 @@ impl Asked<'_> {
     }
 }
 
-/// Become a client of a server, that waits for it for so long when it is lost.
+/// Become a client of a server. What it had it tells to a server that does not know it, if it may.
 pub(super) fn connect(
     setup: &Setup,
     number: usize,
     job_variables: Vec<String>,
-    loss_bound: Duration,
+    begins_anew: bool,
 ) -> Result<Arc<Client>, String> {
     let agent = Address::Tcp(setup.servers[number].clone());
     let source = Source { agents: vec![agent], export: EXPORT.into(), subtree: String::new() };
@@ -161,7 +171,8 @@ pub(super) fn connect(
         job_variables,
         connections: CONNECTIONS,
         patience: REACHING,
-        loss_bound,
+        loss_bound: setup.patience,
+        begins_anew,
     };
     Client::connect(Arc::new(how)).map_err(|error| error.to_string())
 }

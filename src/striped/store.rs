@@ -11,12 +11,10 @@ use iofwd_mount::{Caller, DataReply, DirectoryReply, Errno, Reply, Store, XattrR
 
 use crate::control;
 use crate::layout::{Server, Told};
-use crate::wire::answer::Value;
-use crate::wire::call::Call;
 
-use super::Striped;
 use super::dressing::{Dressed, dressing, dressing_names, hiding, is_hidden};
 use super::locks::owner;
+use super::{Striped, wait};
 
 impl Store for Striped {
     fn lookup(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<Entry>) {
@@ -208,12 +206,8 @@ impl Store for Striped {
     }
 
     fn statfs(&self, caller: &Caller, node: NodeId, reply: Reply<Statfs>) {
-        let call = Call::Statfs { node };
-        let names = self.names.demand(Some(caller), call, &[], 0).answer();
-        reply.send(names.and_then(|(value, _)| {
-            let Value::Statfs(names) = value else { return Err(Errno::EIO) };
-            self.data.statfs(names)
-        }));
+        let names = wait(|reply| self.names.statfs(caller, node, reply));
+        reply.send(names.and_then(|names| self.data.statfs(names)));
     }
 
     fn setxattr(

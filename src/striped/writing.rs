@@ -13,7 +13,7 @@ use iofwd_mount::{Caller, Errno, Reply};
 use iofwd_scheduler::layout::Piece as Stretch;
 use iofwd_scheduler::request::{Extent, FileId, Request};
 
-use crate::agent::engine::Target;
+use crate::agent::engine::{Target, Ticket};
 use crate::agent::layouts::Known;
 use crate::wire::stripe::{Epoch, FileCall};
 
@@ -51,6 +51,11 @@ impl Target for Writing {
     }
 
     fn read(&self, _at: &[Stretch], _into: &mut [IoSliceMut<'_>]) -> Result<usize, Errno> {
+        Err(Errno::EBADF)
+    }
+
+    fn append_once(&self, _once: &Ticket, _data: &[u8]) -> Result<usize, Errno> {
+        // Appends over data servers are done once by their turns.
         Err(Errno::EBADF)
     }
 

@@ -225,10 +225,6 @@ pub enum Call<'a> {
     Control {
         command: u32,
     },
-    /// Of a data server: stripes. The payload has the bytes of a write.
-    Object(ObjectCall),
-    /// Of the data server that has the names: how a striped file stands.
-    File(FileCall),
     /// The client knows this node so often; the payload has its voucher. Where that alone does not
     /// lead to it, it was last seen under that name. Not answered.
     Adopt {
@@ -251,6 +247,10 @@ pub enum Call<'a> {
     Restored,
     /// The client has no more to ask, and gives everything back.
     Leave,
+    /// Of a data server: stripes. The payload has the bytes of a write.
+    Object(ObjectCall),
+    /// Of the data server that has the names: how a striped file stands.
+    File(FileCall),
 }
 
 /// A request for a lock; its owner is one of this client's.

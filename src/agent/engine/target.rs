@@ -29,14 +29,11 @@ pub(crate) trait Target: Send + Sync + std::fmt::Debug {
     fn joins(&self, left: &Request, right: &Request) -> bool;
     /// Read these stretches, each into a buffer of its length; short only at the end of the file.
     fn read(&self, at: &[Stretch], into: &mut [IoSliceMut<'_>]) -> Result<usize, Errno>;
+    /// Append, unless it was done before.
+    fn append_once(&self, once: &Ticket, data: &[u8]) -> Result<usize, Errno>;
     /// Write these stretches, each from a buffer of its length; or all of it, one after the other,
     /// behind the end of the file.
     fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno>;
-    /// Append, unless that was done for this ticket before. Only what can be found again after the
-    /// death of an agent has tickets.
-    fn append_once(&self, _ticket: &Ticket, from: &[u8]) -> Result<usize, Errno> {
-        self.write(&[], &[IoSlice::new(from)], true)
-    }
 }
 
 impl Target for OpenFile {
@@ -68,12 +65,12 @@ impl Target for OpenFile {
         self.file.read(into, offset(at))
     }
 
-    fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno> {
-        self.file.write(from, offset(at), append)
+    fn append_once(&self, once: &Ticket, data: &[u8]) -> Result<usize, Errno> {
+        once.append(self, data)
     }
 
-    fn append_once(&self, ticket: &Ticket, from: &[u8]) -> Result<usize, Errno> {
-        ticket.append(self, from)
+    fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno> {
+        self.file.write(from, offset(at), append)
     }
 }
 

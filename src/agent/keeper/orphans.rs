@@ -22,23 +22,26 @@ pub(super) struct Orphans {
 }
 
 impl Orphans {
-    /// The list as it was left. Of those whose end nobody saw it is looked whether they are gone.
-    pub(super) fn open(directory: &Path, root: &Arc<Inode>) -> Result<Orphans, Errno> {
+    /// The list as it was left. Of those whose end nobody saw it is looked whether they are gone: from
+    /// among the names, and from among those that were open without one and may be opened again.
+    pub(super) fn open(
+        directory: &Path,
+        names: &Arc<Inode>,
+        nameless: Option<&Arc<Inode>>,
+    ) -> Result<Orphans, Errno> {
         fs::create_dir_all(directory)?;
         let orphans = Orphans { directory: directory.to_owned(), free: Mutex::default() };
         let mut noted = orphans.noted()?;
         if noted.is_empty() {
             return Ok(orphans);
         }
-        let mut living = HashSet::new();
-        walk::each_file(root, &mut |inode| {
-            living.extend(record::load(inode)?.map(|stripes| stripes.object));
-            Ok(())
-        })?;
-        for object in living {
+        for object in objects_below(names)? {
             if noted.remove(&object).is_some() {
                 orphans.forget(object)?;
             }
+        }
+        for object in nameless.map_or(Ok(HashSet::new()), objects_below)? {
+            noted.remove(&object);
         }
         tracing::info!(files = noted.len(), "files are gone whose objects are not");
         *orphans.free() = noted;
@@ -96,6 +99,16 @@ impl Orphans {
     fn free(&self) -> MutexGuard<'_, BTreeMap<ObjectId, Stripes>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The objects of all files of a tree.
+fn objects_below(root: &Arc<Inode>) -> Result<HashSet<ObjectId>, Errno> {
+    let mut objects = HashSet::new();
+    walk::each_file(root, &mut |inode| {
+        objects.extend(record::load(inode)?.map(|stripes| stripes.object));
+        Ok(())
+    })?;
+    Ok(objects)
 }
 
 /// So many are told at a time.

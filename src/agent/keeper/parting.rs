@@ -49,6 +49,16 @@ impl Agent {
         Some(Claim { keeper, inode: Arc::clone(inode) })
     }
 
+    /// A file is opened again that lost its last name before this server was started again.
+    pub(in crate::agent) fn doom_again(&self, node: &Node) {
+        let is_hidden = node.hidden.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let Some(keeper) = self.keeper.as_ref().filter(|_| is_hidden) else { return };
+        Identity::assume_agent();
+        if let Ok(Some(stripes)) = record::load(&node.inode) {
+            keeper.doom_nameless(&node.inode, &stripes);
+        }
+    }
+
     /// Do something that takes a name from what it names, maybe its last.
     pub(in crate::agent) fn part(
         &self,

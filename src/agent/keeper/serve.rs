@@ -96,6 +96,34 @@ impl Agent {
         }
     }
 
+    /// Do what is asked of a file, and say how it stands.
+    pub(in crate::agent) fn stand(
+        &self,
+        visitor: &Visitor<'_>,
+        call: FileCall,
+    ) -> Result<Standing, Errno> {
+        match self.answer_file(visitor, call, &[])? {
+            (Value::Standing(standing), _) => Ok(standing),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// How the file that a call is about stands.
+    pub(in crate::agent) fn standing(
+        &self,
+        visitor: &Visitor<'_>,
+        call: FileCall,
+    ) -> Result<Standing, Errno> {
+        let node = match call {
+            FileCall::Wrote { handle, .. } | FileCall::Append { handle } => {
+                Arc::clone(&self.files.get((visitor.handle)(handle)?)?.node)
+            }
+            FileCall::Truncate { node, .. } => self.nodes.get((visitor.node)(node)?)?,
+            _ => return Err(Errno::EINVAL),
+        };
+        self.keeper()?.standing(&node)
+    }
+
     /// Data are there. An append must have been its client's turn, which is over now.
     fn wrote(
         &self,

@@ -51,6 +51,13 @@ impl Keeper {
         match self.file(&open.node.inode) {
             Ok(file) => {
                 let mut file = lock(&file);
+                // One that comes back asks again for what it waited for, or was given.
+                file.turns.waiting.retain(|waiting| waiting.client != client);
+                if file.turns.is_held_by(client) {
+                    file.turns.holder = None;
+                    file.turns.waiting.push_front(Waiting { client, open, grant });
+                    return file.next_turn();
+                }
                 file.turns.waiting.push_back(Waiting { client, open, grant });
                 file.next_turn();
             }

@@ -56,7 +56,8 @@ impl Service {
             if let Some(mut known) = self.sessions.get_mut(&id) {
                 known.connections = 1;
             }
-            return Ok(Some((session, self.welcome(id, *token))));
+            let welcome = self.welcome(&session, *token);
+            return Ok(Some((session, welcome)));
         }
         let Some(state) = &self.state else { return Ok(None) };
         let taken = state.take_over(token, PATIENCE).map_err(|error| {
@@ -82,6 +83,8 @@ impl Service {
         }
         let export = self.export(peer, wanted.export)?;
         let root = self.root(export, wanted.subtree)?;
+        // Only to what is local can a client come back.
+        let record = record.filter(|_| export.agent.local().is_some());
         let id = self.next.fetch_add(1, Ordering::Relaxed) & ((1 << 24) - 1);
         let terms = Terms {
             id,
@@ -94,7 +97,8 @@ impl Service {
         let session = Session::new(terms, Arc::clone(&self.counts));
         let known = Known { session: Arc::clone(&session), token, connections: 1 };
         self.sessions.insert(id, known);
-        Ok((session, self.welcome(id, token)))
+        let welcome = self.welcome(&session, token);
+        Ok((session, welcome))
     }
 
     /// One more connection of a client that is there.
@@ -108,15 +112,15 @@ impl Service {
             return Err(format!("a client may have {CONNECTIONS_MOST} connections"));
         }
         known.connections += 1;
-        Ok((Arc::clone(&known.session), self.welcome(id, *token)))
+        Ok((Arc::clone(&known.session), self.welcome(&known.session, *token)))
     }
 
-    fn welcome(&self, session: u64, token: Bytes32) -> Welcome {
+    fn welcome(&self, session: &Session, token: Bytes32) -> Welcome {
         let milliseconds = |time: Duration| time.as_millis() as u32;
         let limits = &self.settings.limits;
-        let grace = if self.state.is_some() { limits.grace } else { Duration::ZERO };
+        let grace = if session.can_return() { limits.grace } else { Duration::ZERO };
         Welcome {
-            session,
+            session: session.id(),
             token,
             grant: self.grant() as u32,
             idle_ms: milliseconds(limits.idle),

@@ -73,7 +73,8 @@ impl Connection {
     /// The right to do a call once; `None` where nothing outlives the agent.
     fn ticket(&self, once: Once, id: u64) -> Option<Ticket> {
         let record = Arc::clone(self.session.record.as_ref()?);
-        let state = Arc::clone(&self.session.survivor()?.1.state);
+        let agent = self.session.agent.local()?;
+        let state = Arc::clone(&agent.survival.as_ref()?.state);
         Some(Ticket { state, record, place: once.place, id, again: once.again })
     }
 

@@ -32,8 +32,8 @@ pub(super) fn dispatch(
     let mut to = Some(to);
     let exchange = Exchange { session, agent: &*session.agent, caller, payload };
     let served = session.rights.check(call).and_then(|()| {
-        let once = once.and_then(|ticket| exchange.once(call, &ticket, &mut to));
-        once.unwrap_or_else(|| exchange.serve(call, &mut to))
+        let done = once.and_then(|ticket| exchange.serve_once(call, &ticket, &mut to));
+        done.unwrap_or_else(|| exchange.serve(call, &mut to))
     });
     if let (Err(errno), Some(to)) = (served, to) {
         to.send(Err(errno));

@@ -3,78 +3,62 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
+use iofwd_mount::Errno;
 use iofwd_mount::store::{Changes, Entry, HandleId, NewNode, NodeId, OpenHow, WriteAt};
-use iofwd_mount::{Errno, Store};
 
-use crate::agent::Agent;
 use crate::agent::once::{At, Change, Outcome, Ticket, at_once};
 use crate::agent::state::Verdict;
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, Name};
+use crate::wire::stripe::FileCall;
 
 use super::dispatch::{Exchange, Promise, Served, attr, created, taken};
 
-/// A call with a ticket, of what can be found again.
-struct Once<'a> {
-    exchange: &'a Exchange<'a>,
-    agent: &'a Agent,
-}
-
 impl Exchange<'_> {
     /// Serve a call that has a ticket; `None` if it may be done as often as it is sent.
-    pub(super) fn once(
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most calls may")]
+    pub(super) fn serve_once(
         &self,
         call: &Call<'_>,
         ticket: &Ticket,
         to: &mut Promise,
     ) -> Option<Served> {
-        Once { exchange: self, agent: self.agent.directory()? }.serve(call, ticket, to)
-    }
-}
-
-impl Once<'_> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most calls may")]
-    fn serve(&self, call: &Call<'_>, ticket: &Ticket, to: &mut Promise) -> Option<Served> {
         Some(match *call {
             Call::Mknod { parent, name, new } => {
                 let make = |at: &At<'_>, reply| {
-                    self.agent.mknod(self.exchange.caller, at.parent.id, at.name, new, reply);
+                    self.agent.mknod(self.caller, at.parent.id, at.name, new, reply);
                 };
                 self.make_once(ticket, (parent, name), to, make)
             }
             Call::Mkdir { parent, name, new } => {
                 let make = |at: &At<'_>, reply| {
-                    self.agent.mkdir(self.exchange.caller, at.parent.id, at.name, new, reply);
+                    self.agent.mkdir(self.caller, at.parent.id, at.name, new, reply);
                 };
                 self.make_once(ticket, (parent, name), to, make)
             }
             Call::Symlink { parent, name, target } => {
                 let target: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(target);
                 let make = |at: &At<'_>, reply| {
-                    self.agent.symlink(self.exchange.caller, at.parent.id, at.name, target, reply);
+                    self.agent.symlink(self.caller, at.parent.id, at.name, target, reply);
                 };
                 self.make_once(ticket, (parent, name), to, make)
             }
-            Call::Link { node, parent, name } => {
-                self.exchange.session.node(node).and_then(|node| {
-                    let make = |at: &At<'_>, reply| {
-                        self.agent.link(self.exchange.caller, node, at.parent.id, at.name, reply);
-                    };
-                    self.make_once(ticket, (parent, name), to, make)
-                })
-            }
+            Call::Link { node, parent, name } => self.session.node(node).and_then(|node| {
+                let make = |at: &At<'_>, reply| {
+                    self.agent.link(self.caller, node, at.parent.id, at.name, reply);
+                };
+                self.make_once(ticket, (parent, name), to, make)
+            }),
             Call::Create { parent, name, how, new } => {
                 self.create_once(ticket, (parent, name), how, new, to)
             }
             Call::Unlink { parent, name } => self.remove_once(ticket, (parent, name), to, |at| {
                 at_once(|reply| {
-                    self.agent.unlink(self.exchange.caller, at.parent.id, at.name, reply);
+                    self.agent.unlink(self.caller, at.parent.id, at.name, reply);
                 })
             }),
             Call::Rmdir { parent, name } => self.remove_once(ticket, (parent, name), to, |at| {
-                at_once(|reply| {
-                    self.agent.rmdir(self.exchange.caller, at.parent.id, at.name, reply)
-                })
+                at_once(|reply| self.agent.rmdir(self.caller, at.parent.id, at.name, reply))
             }),
             Call::Rename { from, name, to: target, to_name, flags } => {
                 self.rename_once(ticket, (from, name), (target, to_name), flags, to)
@@ -88,13 +72,16 @@ impl Once<'_> {
                 self.setxattr_once(ticket, node, name, flags, to)
             }
             Call::Removexattr { node, name } => self.removexattr_once(ticket, node, name, to),
+            Call::File(
+                call @ (FileCall::Wrote { append: true, .. } | FileCall::Truncate { .. }),
+            ) => self.striped_once(ticket, call, to),
             _ => return None,
         })
     }
 
     fn at<'n>(&self, parent: NodeId, name: Name<'n>) -> Result<At<'n>, Errno> {
-        let (parent, name) = self.exchange.place(parent, name)?;
-        Ok(At { parent: self.agent.node_as(self.exchange.caller, parent)?, name })
+        let (parent, name) = self.place(parent, name)?;
+        Ok(At { parent: self.session.local()?.node_as(self.caller, parent)?, name })
     }
 
     fn make_once(
@@ -104,11 +91,11 @@ impl Once<'_> {
         to: &mut Promise,
         make: impl FnOnce(&At<'_>, iofwd_mount::Reply<Entry>),
     ) -> Served {
-        let at = self.at(parent, name)?;
+        let (agent, at) = (self.session.local()?, self.at(parent, name)?);
         let act = || at_once(|reply| make(&at, reply));
         let names = std::slice::from_ref(&at);
-        let done = ticket.names(Change::Make, names, act, |made| self.agent.verdict_of(made));
-        let entry = done.and_then(|outcome| self.agent.entered(&at, outcome));
+        let done = ticket.names(Change::Make, names, act, |made| agent.verdict_of(made));
+        let entry = done.and_then(|outcome| agent.entered(&at, outcome));
         taken(to)?.entry().send(entry);
         Ok(())
     }
@@ -121,16 +108,16 @@ impl Once<'_> {
         new: NewNode,
         to: &mut Promise,
     ) -> Served {
-        let at = self.at(parent, name)?;
+        let (agent, at) = (self.session.local()?, self.at(parent, name)?);
         let act = || {
             at_once(|reply| {
-                self.agent.create(self.exchange.caller, at.parent.id, at.name, how, new, reply);
+                self.agent.create(self.caller, at.parent.id, at.name, how, new, reply);
             })
         };
         let names = std::slice::from_ref(&at);
-        let made = |made: &iofwd_mount::store::Created| self.agent.verdict_of(&made.entry);
+        let made = |made: &iofwd_mount::store::Created| agent.verdict_of(&made.entry);
         let done = ticket.names(Change::Make, names, act, made);
-        let result = done.and_then(|outcome| self.agent.created(&at, how, outcome));
+        let result = done.and_then(|outcome| agent.created(&at, how, outcome));
         created(taken(to)?, how).send(result);
         Ok(())
     }
@@ -159,8 +146,7 @@ impl Once<'_> {
     ) -> Served {
         let names = [self.at(from.0, from.1)?, self.at(target.0, target.1)?];
         let [old, new] = names.each_ref().map(|at| (at.parent.id, at.name));
-        let act =
-            || at_once(|reply| self.agent.rename(self.exchange.caller, old, new, flags, reply));
+        let act = || at_once(|reply| self.agent.rename(self.caller, old, new, flags, reply));
         let done = ticket.names(Change::Rename, &names, act, |()| Verdict::Done);
         taken(to)?.done().send(done.map(drop));
         Ok(())
@@ -173,16 +159,14 @@ impl Once<'_> {
         changes: Changes,
         to: &mut Promise,
     ) -> Served {
-        let node = self.exchange.session.node(node)?;
-        let handle =
-            changes.handle.map(|handle| self.exchange.session.handle(handle)).transpose()?;
+        let node = self.session.node(node)?;
+        let handle = changes.handle.map(|handle| self.session.handle(handle)).transpose()?;
         let changes = Changes { handle, ..changes };
-        let act =
-            || at_once(|reply| self.agent.setattr(self.exchange.caller, node, &changes, reply));
+        let act = || at_once(|reply| self.agent.setattr(self.caller, node, &changes, reply));
         let result = ticket.plainly(act).and_then(|outcome| match outcome {
             Outcome::Now(attr) => Ok(attr),
             Outcome::Before(_) => {
-                at_once(|reply| self.agent.getattr(self.exchange.caller, node, handle, reply))
+                at_once(|reply| self.agent.getattr(self.caller, node, handle, reply))
             }
         });
         attr(taken(to)?).send(result);
@@ -190,15 +174,10 @@ impl Once<'_> {
     }
 
     fn append_once(&self, ticket: &Ticket, at: WriteAt, to: &mut Promise) -> Served {
-        let at = self.exchange.written(at)?;
+        let at = self.written(at)?;
         let reply = taken(to)?.reply(|_, count| Value::Written(count));
-        self.agent.write_once(
-            self.exchange.caller,
-            at,
-            self.exchange.payload,
-            Some(ticket.clone()),
-            reply,
-        );
+        let agent = self.session.local()?;
+        agent.write_once(self.caller, at, self.payload, Some(ticket.clone()), reply);
         Ok(())
     }
 
@@ -210,10 +189,8 @@ impl Once<'_> {
         mode: i32,
         to: &mut Promise,
     ) -> Served {
-        let handle = self.exchange.session.handle(handle)?;
-        let act = || {
-            at_once(|reply| self.agent.fallocate(self.exchange.caller, handle, range, mode, reply))
-        };
+        let handle = self.session.handle(handle)?;
+        let act = || at_once(|reply| self.agent.fallocate(self.caller, handle, range, mode, reply));
         taken(to)?.done().send(ticket.plainly(act).map(drop));
         Ok(())
     }
@@ -227,25 +204,19 @@ impl Once<'_> {
         flags: i32,
         to: &mut Promise,
     ) -> Served {
-        let node = self.exchange.session.node(node)?;
+        let node = self.session.node(node)?;
         let name: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name);
         let act = || {
             let set = |flags| {
                 at_once(|reply| {
-                    self.agent.setxattr(
-                        self.exchange.caller,
-                        node,
-                        name,
-                        self.exchange.payload,
-                        flags,
-                        reply,
-                    );
+                    self.agent.setxattr(self.caller, node, name, self.payload, flags, reply);
                 })
             };
             match set(flags) {
                 Err(errno) if errno.raw() == libc::EEXIST && ticket.again => {
-                    let there = Arc::clone(&self.agent.nodes.get(node)?.inode).getxattr(name)?;
-                    if there == self.exchange.payload { Ok(()) } else { Err(errno) }
+                    let there =
+                        Arc::clone(&self.session.local()?.nodes.get(node)?.inode).getxattr(name)?;
+                    if there == self.payload { Ok(()) } else { Err(errno) }
                 }
                 result => result,
             }
@@ -262,11 +233,9 @@ impl Once<'_> {
         name: Name<'_>,
         to: &mut Promise,
     ) -> Served {
-        let node = self.exchange.session.node(node)?;
+        let node = self.session.node(node)?;
         let name: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name);
-        let act = || match at_once(|reply| {
-            self.agent.removexattr(self.exchange.caller, node, name, reply)
-        }) {
+        let act = || match at_once(|reply| self.agent.removexattr(self.caller, node, name, reply)) {
             Err(errno) if errno.raw() == libc::ENODATA && ticket.again => Ok(()),
             result => result,
         };

@@ -17,7 +17,7 @@ impl Session {
     /// Everything that came over connections that are gone is done; from here on it begins anew.
     pub(in crate::agent) fn come_back(&self, patience: Duration) -> Result<(), String> {
         self.close("the client came back by another connection");
-        self.wait_no_more();
+        self.agent.stop_waiting(self.id);
         let end = Instant::now() + patience;
         while self.under_way.load(Ordering::SeqCst) > 0 {
             if Instant::now() > end {
@@ -48,8 +48,7 @@ impl Session {
         let parent = self.node(place.0).ok();
         let place = parent.map(|parent| (parent, OsStr::from_bytes(place.1)));
         // Without it every call that names the node is answered with `ESTALE`.
-        let agent = self.agent.directory().ok_or(Errno::ESTALE);
-        let recalled = agent.and_then(|agent| agent.recall(voucher, place));
+        let recalled = self.local().and_then(|agent| agent.recall(voucher, place));
         let Ok(ours) = recalled else { return };
         if theirs != ours {
             self.aliases.insert(ours, theirs);
@@ -69,8 +68,7 @@ impl Session {
         let ours = if lost {
             Err(Errno::EIO)
         } else {
-            let agent = self.agent.directory().ok_or(Errno::ESTALE);
-            agent.and_then(|agent| agent.open_again(self.node(node)?, voucher))
+            self.node(node).and_then(|node| self.local()?.open_again(node, voucher))
         };
         if let Err(error) = ours {
             tracing::warn!(client = self.client, ?node, %error, "a file could not be opened again");
@@ -91,8 +89,7 @@ impl Session {
                 wait: false,
             })
         });
-        let agent = self.agent.directory().ok_or(Errno::ESTALE);
-        let reclaimed = request.and_then(|request| agent?.reclaim(&request));
+        let reclaimed = request.and_then(|request| self.local()?.reclaim(&request));
         if let Err(error) = reclaimed {
             tracing::warn!(client = self.client, node = ?call.node, %error, "a lock is lost");
             self.lose(call.handle);
@@ -104,7 +101,7 @@ impl Session {
         let Some(mut open) = self.files.get_mut(&handle) else { return };
         if let Ok(ours) = std::mem::replace(&mut open.ours, Err(Errno::EIO)) {
             drop(open);
-            self.close_file(ours);
+            self.agent.close_file(ours, self.id);
         }
     }
 
@@ -122,7 +119,7 @@ impl Session {
                 self.agent.forget(told.ours, told.held);
             }
         });
-        if let Some(agent) = self.agent.directory() {
+        if let Some(agent) = self.agent.local() {
             agent.locks.reclaimed(self.id);
         }
         let (files, nodes) = (self.files.len(), self.nodes.len());

@@ -12,6 +12,13 @@ use super::ground;
 use super::server::{Server, was_killed};
 use super::{can_mount, program};
 
+/// A process that waits for a file to be there, and then becomes the server.
+struct Spare {
+    process: Server,
+    go: PathBuf,
+    log: PathBuf,
+}
+
 /// Running data servers of one file system.
 pub(crate) struct DataServers {
     servers: Vec<DataServer>,
@@ -22,6 +29,8 @@ pub(crate) struct DataServers {
 
 struct DataServer {
     process: Option<Server>,
+    /// Processes that become this server when they are told to.
+    spare: Vec<Spare>,
     port: u16,
     directory: PathBuf,
     log: PathBuf,
@@ -44,7 +53,8 @@ impl DataServers {
             let [directory, log] =
                 ["directory", "log"].map(|name| room.path().join(format!("{name}-{number}")));
             let (port, options) = (free_port(), options.iter().map(ToString::to_string).collect());
-            let mut server = DataServer { process: None, port, directory, log, options };
+            let spare = Vec::new();
+            let mut server = DataServer { process: None, spare, port, directory, log, options };
             server.start();
             server
         });
@@ -80,6 +90,12 @@ impl DataServers {
         }
     }
 
+    /// Have a process ready that one of them can be started again as. A test that has files open on a
+    /// mount cannot start any while the mount waits: a new process closes the files that it inherits.
+    pub(crate) fn prepare(&mut self, number: usize) {
+        self.servers[number].prepare();
+    }
+
     /// Start one again.
     pub(crate) fn restart(&mut self, number: usize) {
         self.servers[number].start();
@@ -93,12 +109,36 @@ impl DataServers {
 
 impl DataServer {
     fn start(&mut self) {
-        let mut command = Command::new(program());
-        command.args(["server", "--dir"]).arg(&self.directory);
-        command.arg(format!("--listen=127.0.0.1:{}", self.port)).args(&self.options);
-        let mut process = Server::start(&mut command, self.log.clone());
+        let mut process = match self.spare.pop() {
+            Some(Spare { process, go, log }) => {
+                std::fs::write(go, b"").expect("a file can be made");
+                self.log = log;
+                process
+            }
+            None => {
+                let mut command = Command::new(program());
+                Server::start(self.say(&mut command), self.log.clone())
+            }
+        };
         process.wait_until("ready", |server| server.said().contains("ready"));
         self.process = Some(process);
+    }
+
+    /// The words that make a process this server.
+    fn say<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.args(["server", "--dir"]).arg(&self.directory);
+        command.arg(format!("--listen=127.0.0.1:{}", self.port)).args(&self.options)
+    }
+
+    fn prepare(&mut self) {
+        let number = self.spare.len();
+        let [go, log] =
+            ["go", "log"].map(|name| self.log.with_extension(format!("{name}{number}")));
+        let wait = "while [ ! -e \"$0\" ]; do sleep 0.02; done; exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", wait]).arg(&go).arg(program());
+        let process = Server::start(self.say(&mut command), log.clone());
+        self.spare.push(Spare { process, go, log });
     }
 
     fn stop(&mut self) -> Result<(), String> {
@@ -123,6 +163,7 @@ impl Drop for DataServer {
             panic!("a data server should end well: {why}\n{said}");
         }
         self.process.iter_mut().for_each(Server::kill);
+        self.spare.iter_mut().for_each(|spare| spare.process.kill());
     }
 }
 

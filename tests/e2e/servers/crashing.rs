@@ -8,21 +8,25 @@ use std::time::{Duration, Instant};
 use super::{Small, check, pattern, said};
 use crate::e2e::harness::{Agent, DataServers, Mount, eventually};
 
-/// Random places of a file are written and read while a server is killed and started again.
+/// Parts of a file are written and read while servers are killed and started again, that of the names
+/// among them.
 #[test]
 fn who_uses_a_data_server_that_dies_only_waits() {
     let Some(mut small) = Small::start("4K") else { return };
     let path = small.path("file");
     fs::write(&path, pattern(LENGTH, 0)).unwrap();
-    let end = Instant::now() + Duration::from_secs(5);
+    [2, 0].into_iter().for_each(|number| small.servers.prepare(number));
+    let end = Instant::now() + Duration::from_secs(6);
     thread::scope(|scope| {
         let users: Vec<_> = (0..4).map(|user| (user, path.clone())).collect();
         for (user, path) in users {
             scope.spawn(move || use_part(&path, user, end));
         }
-        small.servers.kill(2);
-        thread::sleep(Duration::from_secs(2));
-        small.servers.restart(2);
+        for number in [2, 0] {
+            small.servers.kill(number);
+            thread::sleep(Duration::from_secs(1));
+            small.servers.restart(number);
+        }
     });
 }
 
@@ -40,6 +44,50 @@ fn use_part(path: &std::path::Path, user: usize, end: Instant) {
         assert!(seen == data, "user {user}, round {round}");
     }
     assert!(round > 0);
+}
+
+/// Lines are appended while the server that has the names, and gives turns, is killed.
+#[test]
+fn no_append_is_lost_or_doubled_when_the_server_of_the_names_dies() {
+    let Some(mut small) = Small::start("4K") else { return };
+    let path = small.path("log");
+    fs::write(&path, b"").unwrap();
+    [0, 0].into_iter().for_each(|number| small.servers.prepare(number));
+    let end = Instant::now() + Duration::from_secs(5);
+    let counts: Vec<usize> = thread::scope(|scope| {
+        let writers = [0, 1, 2].map(|writer| {
+            let path = path.clone();
+            scope.spawn(move || append_lines(&path, writer, end))
+        });
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(700));
+            small.servers.kill(0);
+            thread::sleep(Duration::from_secs(1));
+            small.servers.restart(0);
+        }
+        writers.map(|writer| writer.join().unwrap()).into()
+    });
+    let text = fs::read_to_string(&path).unwrap();
+    for (writer, count) in counts.into_iter().enumerate() {
+        let mine = text.lines().filter(|line| line.starts_with(&format!("{writer} ")));
+        let expected: Vec<String> = (0..count).map(|number| line(writer, number)).collect();
+        assert!(mine.eq(expected.iter().filter_map(|line| line.strip_suffix('\n'))), "of {writer}");
+    }
+}
+
+fn append_lines(path: &std::path::Path, writer: usize, end: Instant) -> usize {
+    use std::io::Write as _;
+    let mut file = File::options().append(true).open(path).unwrap();
+    let mut count = 0;
+    while Instant::now() < end {
+        file.write_all(line(writer, count).as_bytes()).unwrap();
+        count += 1;
+    }
+    count
+}
+
+fn line(writer: usize, number: usize) -> String {
+    format!("{writer} {number} {}\n", "x".repeat(number * 37 % 6_000))
 }
 
 #[test]
