@@ -13,26 +13,34 @@ use crate::link::{Frame, Handler, Link};
 use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, Malformed};
 
-use super::Session;
 use super::dispatch::dispatch;
 use super::responder::Responder;
+use super::{Session, UnderWay};
 
 /// A connection of a client.
 pub(super) struct Connection {
     session: Arc<Session>,
+    /// How often the client had come back when it began. What came over it then, and is looked at
+    /// later, is as if it had never come: the client has sent it again.
+    round: u64,
     /// Whom the client's numbers for its users mean.
     slots: Mutex<Vec<Option<Introduction>>>,
 }
 
 impl Connection {
     pub(super) fn new(session: Arc<Session>) -> Connection {
-        Connection { session, slots: Mutex::default() }
+        let round = session.round.load(Ordering::SeqCst);
+        Connection { session, round, slots: Mutex::default() }
     }
 
     fn serve(&self, link: &Arc<Link>, frame: Frame) -> Result<(), Malformed> {
         let Frame { prefix, head, payload, share } = frame;
         let request: Request<'_> = frame::decode(&head)?;
         let session = &self.session;
+        let under_way = UnderWay::new(session);
+        if session.round.load(Ordering::SeqCst) != self.round {
+            return Ok(());
+        }
         if let Call::Introduce { slot, uid, gid, job } = request.call {
             let identity = session.rights.identity(uid, gid, &groups(&payload)?);
             self.introduce(slot, Guest { identity, job: JobId(job) })?;
@@ -55,7 +63,6 @@ impl Connection {
                 introduced: Some(self.introduced(request.slot)?),
             };
             session.counts.accepted.fetch_add(1, Ordering::Relaxed);
-            session.under_way.fetch_add(1, Ordering::SeqCst);
             let to = Responder {
                 session: Arc::clone(session),
                 link: Arc::clone(link),
@@ -63,6 +70,7 @@ impl Connection {
                 share: Some(share),
                 room: prefix.room,
                 answered: false,
+                _under_way: under_way,
             };
             let once = request.once.and_then(|once| self.ticket(once, request.id));
             dispatch(session, &caller, (&request.call, once), &payload, to);
@@ -109,9 +117,16 @@ impl Handler for Connection {
     }
 
     fn closed(&self, link: &Arc<Link>, reason: &str) {
+        self.session.disconnected(link, reason);
+    }
+}
+
+/// When nobody uses it any more: what it brought may still be under way when it is closed, and must be
+/// done as whoever asked for it, not as nobody.
+impl Drop for Connection {
+    fn drop(&mut self) {
         let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
         slots.into_iter().flatten().for_each(|guest| self.session.agent.callers.dismiss(guest));
-        self.session.disconnected(link, reason);
     }
 }
 
