@@ -1,5 +1,6 @@
 //! One connection of a client: takes calls off the wire, and knows who the callers are.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +25,15 @@ pub(super) struct Connection {
     /// later, is as if it had never come: the client has sent it again.
     round: u64,
     /// Whom the client's numbers for its users mean.
-    slots: Mutex<Vec<Option<Introduction>>>,
+    slots: Mutex<Slots>,
+}
+
+/// Users by their numbers, and those whose number means somebody else by now: what they asked for
+/// may be under way.
+#[derive(Default)]
+struct Slots {
+    now: Vec<Option<Introduction>>,
+    before: VecDeque<Introduction>,
 }
 
 impl Connection {
@@ -92,18 +101,23 @@ impl Connection {
         }
         let introduction = self.session.agent.callers.introduce(guest);
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.len() <= slot {
-            slots.resize(slot + 1, None);
+        if slots.now.len() <= slot {
+            slots.now.resize(slot + 1, None);
         }
-        if let Some(before) = slots[slot].replace(introduction) {
-            self.session.agent.callers.dismiss(before);
+        if let Some(before) = slots.now[slot].replace(introduction) {
+            slots.before.push_back(before);
+        }
+        if slots.before.len() > BEFORE_MOST
+            && let Some(oldest) = slots.before.pop_front()
+        {
+            self.session.agent.callers.dismiss(oldest);
         }
         Ok(())
     }
 
     fn introduced(&self, slot: u32) -> Result<Introduction, Malformed> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = slots.get(slot as usize).copied().flatten();
+        let known = slots.now.get(slot as usize).copied().flatten();
         known.ok_or(Malformed("a call by somebody who was not introduced"))
     }
 }
@@ -126,7 +140,8 @@ impl Handler for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
-        slots.into_iter().flatten().for_each(|guest| self.session.agent.callers.dismiss(guest));
+        let all = slots.now.into_iter().flatten().chain(slots.before);
+        all.for_each(|guest| self.session.agent.callers.dismiss(guest));
     }
 }
 
@@ -138,6 +153,8 @@ fn groups(payload: &[u8]) -> Result<Vec<u32>, Malformed> {
     Ok(groups.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
 }
 
+/// Users whose number means somebody else, and who are remembered.
+const BEFORE_MOST: usize = 1024;
 /// Users that one connection may introduce at a time.
 const SLOTS_MOST: usize = 1 << 16;
 /// Supplementary groups that the kernel allows.
