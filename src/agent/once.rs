@@ -142,7 +142,7 @@ impl Ticket {
                 let is_there = now == Some(*moved);
                 (is_there == (spot == *to)).then_some(Verdict::Done)
             }
-            Deed::Append { .. } => None,
+            Deed::Append { .. } | Deed::Shift { .. } => None,
         };
         tracing::info!(id = left.id, ?verdict, "looked what came of a call whose agent died");
         if let Some(verdict) = verdict {

@@ -51,7 +51,7 @@ pub struct Session {
     files: DashMap<HandleId, Opened>,
     links: Mutex<Links>,
     ended: AtomicBool,
-    /// Calls that were taken and not answered yet.
+    /// What it sent and is being dealt with.
     under_way: AtomicUsize,
     /// How often it came back.
     round: AtomicU64,
@@ -82,6 +82,23 @@ struct Opened {
 enum Kind {
     File,
     Directory,
+}
+
+/// Something that a client sent is being dealt with, until this is dropped.
+#[derive(Debug)]
+struct UnderWay(Arc<Session>);
+
+impl UnderWay {
+    fn new(session: &Arc<Session>) -> UnderWay {
+        session.under_way.fetch_add(1, Ordering::SeqCst);
+        UnderWay(Arc::clone(session))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Connections, and since when there is none.

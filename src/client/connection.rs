@@ -1,7 +1,7 @@
 //! One connection to the agent: calls that were sent, those that wait for room, and who the agent
 //! was told of. What carries it can be lost and replaced; calls stay until they are answered.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +40,8 @@ struct State {
     waiting: VecDeque<(u64, Pending)>,
     slots: HashMap<Arc<Who>, u32>,
     next_slot: u32,
+    /// Numbers that mean what they meant, on what carries it now.
+    introduced: HashSet<u32>,
 }
 
 impl std::fmt::Debug for State {
@@ -61,9 +63,13 @@ impl Connection {
         state.link = Some(Arc::clone(&link));
         state.grant = grant;
         state.slots.clear();
-        let State { pending, .. } = &mut *state;
+        state.introduced.clear();
+        let State { pending, introduced, .. } = &mut *state;
         for pending in pending.values() {
-            introduce(&link, pending.slot, &pending.who);
+            // Not twice: what was asked under the number before would lose its meaning.
+            if introduced.insert(pending.slot) {
+                introduce(&link, pending.slot, &pending.who);
+            }
             let payload = [IoSlice::new(&pending.payload)];
             link.send(Outgoing { head: &pending.again(), payload: &payload, share: None });
         }
@@ -85,7 +91,6 @@ impl Connection {
             since: Instant::now(),
             head: head.clone(),
             payload: Arc::default(),
-            link: link.id(),
             room: 0,
             told: 0,
             then,
@@ -140,7 +145,6 @@ impl Connection {
             since: Instant::now(),
             head,
             payload: ask.payload.into(),
-            link: link.as_ref().map_or(0, |link| link.id()),
             room: ask.room,
             told: 0,
             then,
@@ -263,7 +267,7 @@ impl Connection {
             let Some((id, pending)) = state.waiting.pop_front() else { return };
             state.used += cost;
             let link = state.link.clone();
-            if let Some(link) = link.as_ref().filter(|link| link.id() != pending.link) {
+            if let Some(link) = link.as_ref().filter(|_| state.introduced.insert(pending.slot)) {
                 introduce(link, pending.slot, &pending.who);
             }
             let (head, payload) = (pending.head.clone(), Arc::clone(&pending.payload));
@@ -305,6 +309,7 @@ impl State {
         if let Some(link) = link {
             // Before anybody else can name the slot.
             introduce(link, slot, who);
+            self.introduced.insert(slot);
         }
         self.slots.insert(Arc::clone(who), slot);
         slot

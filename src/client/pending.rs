@@ -55,8 +55,6 @@ pub(super) struct Pending {
     /// As it was sent first.
     pub(super) head: Vec<u8>,
     pub(super) payload: Arc<[u8]>,
-    /// The connection on which the agent was told who asks.
-    pub(super) link: u64,
     pub(super) room: usize,
     /// How often it was told that it takes long.
     pub(super) told: u32,

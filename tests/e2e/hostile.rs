@@ -12,7 +12,7 @@ use iofwd::wire::answer::Value;
 use iofwd::wire::call::{Call, Request};
 use iofwd::wire::frame::{self, PAYLOAD_MOST, PREFIX, Prefix};
 use iofwd::wire::greeting::{Hello, Purpose, Reception};
-use iofwd_mount::store::{NewNode, NodeId, OpenHow, ReadAt, WriteAt};
+use iofwd_mount::store::{HandleId, NewNode, NodeId, OpenHow, ReadAt, WriteAt};
 
 use super::harness::{Agent, Mount, eventually};
 use raw::{Raw, greet, mount_purpose};
@@ -88,6 +88,39 @@ fn no_name_leads_out_of_the_export() {
     };
     let (_, reception) = greet(&agent, &purpose);
     assert!(matches!(reception, Reception::Refused(_)), "a link is no directory: {reception:?}");
+}
+
+/// Whoever could make a voucher could open every file of the file system.
+#[test]
+fn vouchers_cannot_be_made_changed_or_used_for_more() {
+    let Some((agent, mount)) = ground() else { return };
+    fs::write(mount.path().join("file"), "secret").unwrap();
+    let mut owner = Raw::connect(&agent);
+    let look = Call::Lookup { parent: NodeId::ROOT, name: b"file" };
+    let Ok((Value::Entry(entry), voucher)) = owner.ask_for(look, 256) else { panic!("lookup") };
+    let node = entry.attr.node;
+    let read_only = OpenHow { flags: 0, readable: false };
+    let open = owner.ask_for(Call::Open { node, how: read_only }, 256);
+    let Ok((Value::Opened(_), opened)) = open else { panic!("open") };
+    let mut thief = Raw::connect(&agent);
+    let adopt = |node| Call::Adopt { node, references: 1, parent: NodeId::ROOT, name: b"file" };
+    for (at, proof) in [&[][..], &[7; 64], &voucher[1..]].iter().enumerate() {
+        let claimed = NodeId(100 + at as u64);
+        thief.claim(adopt(claimed), proof);
+        assert_eq!(thief.ask(Call::Getattr { node: claimed, handle: None }), Err(libc::ESTALE));
+    }
+    // With the voucher it is the node; that is not the right to open it, and reading not to write.
+    let (node, [first, second]) = (NodeId(200), [HandleId(301), HandleId(303)]);
+    thief.claim(adopt(node), &voucher);
+    assert!(thief.ask(Call::Getattr { node, handle: None }).is_ok());
+    thief.claim(Call::Reopen { node, handle: first, lost: false }, &voucher);
+    let read = |handle| Call::Read(ReadAt { node, handle, offset: 0, size: 6 });
+    assert_eq!(thief.ask_for(read(first), 6).unwrap_err(), libc::ESTALE);
+    thief.claim(Call::Reopen { node, handle: second, lost: false }, &opened);
+    assert_eq!(thief.ask_for(read(second), 6), Ok((Value::Data, b"secret".to_vec())));
+    let at = WriteAt { node, handle: second, offset: 0, append: false, late: false };
+    assert_eq!(thief.tell(Call::Write(at), b"public"), Err(libc::EBADF));
+    is_served(&mount, "after");
 }
 
 #[test]

@@ -40,9 +40,38 @@ impl Ticket {
         done
     }
 
+    /// Take bytes out of the middle, or put some in, unless it was done before.
+    pub(in crate::agent) fn shift(
+        &self,
+        open: &OpenFile,
+        act: impl FnOnce() -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let end = Spot::end(open.node.inode.key());
+        let mut held = self.state.names.hold(&[end])?;
+        for intent in held.left_behind(end) {
+            Identity::as_agent(|| self.settle_append(&intent, open));
+        }
+        if self.again
+            && let Some(before) = self.record.kept(self.place, self.id)?
+        {
+            held.forget()?;
+            return before.check().map(drop);
+        }
+        held.intend(&self.intent(Deed::Shift { end, size: open.file.size()? }))?;
+        let done = act();
+        self.keep(done.map_or_else(|errno| Verdict::Failed(errno.raw()), |()| Verdict::Done));
+        held.forget()?;
+        done
+    }
+
     /// An agent died before it could say what came of an append: look. One that was cut short by
     /// that is taken back, because its client sends it again.
     fn settle_append(&self, left: &Intent, open: &OpenFile) {
+        if let Deed::Shift { size, .. } = left.deed
+            && open.file.size().is_ok_and(|now| now != size)
+        {
+            self.state.keep_for(&left.session, left.place, left.id, Verdict::Done);
+        }
         let Deed::Append { size, length, first, .. } = &left.deed else { return };
         let looked = File::open_again(&open.node.inode, libc::O_RDWR, false)
             .and_then(|file| Ok((appended(&file, *size, *length, first)?, file)));

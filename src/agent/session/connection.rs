@@ -1,5 +1,6 @@
 //! One connection of a client: takes calls off the wire, and knows who the callers are.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,26 +14,42 @@ use crate::link::{Frame, Handler, Link};
 use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, Malformed};
 
-use super::Session;
 use super::dispatch::dispatch;
 use super::responder::Responder;
+use super::{Session, UnderWay};
 
 /// A connection of a client.
 pub(super) struct Connection {
     session: Arc<Session>,
+    /// How often the client had come back when it began. What came over it then, and is looked at
+    /// later, is as if it had never come: the client has sent it again.
+    round: u64,
     /// Whom the client's numbers for its users mean.
-    slots: Mutex<Vec<Option<Introduction>>>,
+    slots: Mutex<Slots>,
+}
+
+/// Users by their numbers, and those whose number means somebody else by now: what they asked for
+/// may be under way.
+#[derive(Default)]
+struct Slots {
+    now: Vec<Option<Introduction>>,
+    before: VecDeque<Introduction>,
 }
 
 impl Connection {
     pub(super) fn new(session: Arc<Session>) -> Connection {
-        Connection { session, slots: Mutex::default() }
+        let round = session.round.load(Ordering::SeqCst);
+        Connection { session, round, slots: Mutex::default() }
     }
 
     fn serve(&self, link: &Arc<Link>, frame: Frame) -> Result<(), Malformed> {
         let Frame { prefix, head, payload, share } = frame;
         let request: Request<'_> = frame::decode(&head)?;
         let session = &self.session;
+        let under_way = UnderWay::new(session);
+        if session.round.load(Ordering::SeqCst) != self.round {
+            return Ok(());
+        }
         if let Call::Introduce { slot, uid, gid, job } = request.call {
             let identity = session.rights.identity(uid, gid, &groups(&payload)?);
             self.introduce(slot, Guest { identity, job: JobId(job) })?;
@@ -55,7 +72,6 @@ impl Connection {
                 introduced: Some(self.introduced(request.slot)?),
             };
             session.counts.accepted.fetch_add(1, Ordering::Relaxed);
-            session.under_way.fetch_add(1, Ordering::SeqCst);
             let to = Responder {
                 session: Arc::clone(session),
                 link: Arc::clone(link),
@@ -63,6 +79,7 @@ impl Connection {
                 share: Some(share),
                 room: prefix.room,
                 answered: false,
+                _under_way: under_way,
             };
             let once = request.once.and_then(|once| self.ticket(once, request.id));
             dispatch(session, &caller, (&request.call, once), &payload, to);
@@ -85,18 +102,23 @@ impl Connection {
         }
         let introduction = self.session.agent.introduce(guest);
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.len() <= slot {
-            slots.resize(slot + 1, None);
+        if slots.now.len() <= slot {
+            slots.now.resize(slot + 1, None);
         }
-        if let Some(before) = slots[slot].replace(introduction) {
-            self.session.agent.dismiss(before);
+        if let Some(before) = slots.now[slot].replace(introduction) {
+            slots.before.push_back(before);
+        }
+        if slots.before.len() > BEFORE_MOST
+            && let Some(oldest) = slots.before.pop_front()
+        {
+            self.session.agent.dismiss(oldest);
         }
         Ok(())
     }
 
     fn introduced(&self, slot: u32) -> Result<Introduction, Malformed> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = slots.get(slot as usize).copied().flatten();
+        let known = slots.now.get(slot as usize).copied().flatten();
         known.ok_or(Malformed("a call by somebody who was not introduced"))
     }
 }
@@ -110,9 +132,17 @@ impl Handler for Connection {
     }
 
     fn closed(&self, link: &Arc<Link>, reason: &str) {
-        let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
-        slots.into_iter().flatten().for_each(|guest| self.session.agent.dismiss(guest));
         self.session.disconnected(link, reason);
+    }
+}
+
+/// When nobody uses it any more: what it brought may still be under way when it is closed, and must be
+/// done as whoever asked for it, not as nobody.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let slots = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = slots.now.into_iter().flatten().chain(slots.before);
+        all.for_each(|guest| self.session.agent.dismiss(guest));
     }
 }
 
@@ -124,6 +154,8 @@ fn groups(payload: &[u8]) -> Result<Vec<u32>, Malformed> {
     Ok(groups.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
 }
 
+/// Users whose number means somebody else, and who are remembered.
+const BEFORE_MOST: usize = 1024;
 /// Users that one connection may introduce at a time.
 const SLOTS_MOST: usize = 1 << 16;
 /// Supplementary groups that the kernel allows.

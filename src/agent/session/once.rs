@@ -191,7 +191,12 @@ impl Exchange<'_> {
     ) -> Served {
         let handle = self.session.handle(handle)?;
         let act = || at_once(|reply| self.agent.fallocate(self.caller, handle, range, mode, reply));
-        taken(to)?.done().send(ticket.plainly(act).map(drop));
+        let shifts = mode & (libc::FALLOC_FL_COLLAPSE_RANGE | libc::FALLOC_FL_INSERT_RANGE) != 0;
+        let done = match self.session.local()?.files.get(handle) {
+            Ok(open) if shifts => ticket.shift(&open, act),
+            _ => ticket.plainly(act).map(drop),
+        };
+        taken(to)?.done().send(done);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::link::{Link, Outgoing, Share};
 use crate::wire::answer::{Answer, Listed, Value};
 use crate::wire::frame;
 
-use super::Session;
+use super::{Session, UnderWay};
 
 /// Dropped without an answer it answers `EIO`, so that no caller waits for ever.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ pub(super) struct Responder {
     /// The most bytes that the payload of the answer may have.
     pub(super) room: usize,
     pub(super) answered: bool,
+    pub(super) _under_way: UnderWay,
 }
 
 impl Responder {
@@ -109,7 +110,6 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        self.session.under_way.fetch_sub(1, Ordering::SeqCst);
         if !self.answered {
             let head = frame::encode(&Answer { id: self.id, result: Err(libc::EIO) }, 0, 0);
             self.link.send(Outgoing { head: &head, payload: &[], share: self.share.take() });

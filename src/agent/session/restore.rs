@@ -16,6 +16,7 @@ use super::{Kind, Opened, Session, Told};
 impl Session {
     /// Everything that came over connections that are gone is done; from here on it begins anew.
     pub(in crate::agent) fn come_back(&self, patience: Duration) -> Result<(), String> {
+        self.round.fetch_add(1, Ordering::SeqCst);
         self.close("the client came back by another connection");
         self.agent.stop_waiting(self.id);
         let end = Instant::now() + patience;
@@ -25,7 +26,6 @@ impl Session {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.round.fetch_add(1, Ordering::SeqCst);
         // Somebody may have looked for clients that are gone for too long just now.
         self.links().alone_since = Some(Instant::now());
         if self.has_ended() { Err("it has just given the client up".into()) } else { Ok(()) }

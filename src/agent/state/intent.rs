@@ -64,14 +64,17 @@ pub(crate) enum Deed {
     Rename(Spot, Spot, Identified),
     /// Write so many bytes, which begin with these, behind the end, which is here.
     Append { end: Spot, size: u64, length: u32, first: Vec<u8> },
+    /// Take bytes out of the middle, or put some in; the end is here.
+    Shift { end: Spot, size: u64 },
 }
 
 impl Deed {
     fn spots(&self) -> [Option<Spot>; 2] {
         match self {
-            Deed::Make(spot) | Deed::Remove(spot, _) | Deed::Append { end: spot, .. } => {
-                [Some(*spot), None]
-            }
+            Deed::Make(spot)
+            | Deed::Remove(spot, _)
+            | Deed::Append { end: spot, .. }
+            | Deed::Shift { end: spot, .. } => [Some(*spot), None],
             Deed::Rename(from, to, _) => [Some(*from), Some(*to)],
         }
     }

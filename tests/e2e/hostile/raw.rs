@@ -95,6 +95,13 @@ impl Raw {
         self.send(&frame::encode(&Request { id: 0, slot: 0, once: None, call }, 0, 0));
     }
 
+    /// Claim something, with what is to prove it.
+    pub(super) fn claim(&mut self, call: Call<'_>, proof: &[u8]) {
+        let request = Request { id: 0, slot: 0, once: None, call };
+        self.send(&frame::encode_in_order(&request, proof.len()));
+        self.send(proof);
+    }
+
     pub(super) fn ask(&mut self, call: Call<'_>) -> Result<Value, i32> {
         self.exchange(call, b"", 0).map(|(value, _)| value)
     }
