@@ -59,7 +59,7 @@ impl Load<'_> {
         let points = cluster.points();
         let mut left = Vec::new();
         for pattern in PATTERNS {
-            self.bench(pattern, &points, &["--operation", "write", "--keep"])?;
+            self.bench(pattern, &points, &["--operation", "write", "--keep", "--verify"])?;
             let made = directories(&points[0])?;
             left.extend(made.into_iter().filter(|name| !left.contains(name)).collect::<Vec<_>>());
         }
@@ -166,7 +166,7 @@ fn median(runs: &[Run], pattern: &str, policy: &str, what: impl Fn(&Run) -> f64)
 const PATTERNS: [&str; 3] = ["strided", "contiguous", "file-per-process"];
 const POLICIES: [&str; 3] = ["fifo", "hbrr", "twins"];
 const PROCESSES: &str = "64";
-const SIZE: &str = "64M";
+const SIZE: &str = "128M";
 /// A disk that takes one command at a time, as behind a server that does.
 const DEVICE: &str = "hdd,depth=1";
 /// What the thesis measured with windows of 1 ms, about.
