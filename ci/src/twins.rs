@@ -59,7 +59,7 @@ impl Load<'_> {
         let points = cluster.points();
         let mut left = Vec::new();
         for pattern in PATTERNS {
-            self.bench(pattern, &points, &["--operation", "write", "--keep"])?;
+            self.bench(pattern, &points, &["--operation", "write", "--keep", "--verify"])?;
             let made = directories(&points[0])?;
             left.extend(made.into_iter().filter(|name| !left.contains(name)).collect::<Vec<_>>());
         }
@@ -160,15 +160,57 @@ fn median(runs: &[Run], pattern: &str, policy: &str, what: impl Fn(&Run) -> f64)
     let these = runs.iter().filter(|run| run.pattern == pattern && run.policy == policy);
     let mut values: Vec<f64> = these.map(what).collect();
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let [lower, upper] = [values.len().saturating_sub(1) / 2, values.len() / 2];
+    match (values.get(lower), values.get(upper)) {
+        (Some(lower), Some(upper)) => f64::midpoint(*lower, *upper),
+        _ => f64::NAN,
+    }
 }
 
 const PATTERNS: [&str; 3] = ["strided", "contiguous", "file-per-process"];
 const POLICIES: [&str; 3] = ["fifo", "hbrr", "twins"];
 const PROCESSES: &str = "64";
-const SIZE: &str = "64M";
+const SIZE: &str = "128M";
 /// A disk that takes one command at a time, as behind a server that does.
 const DEVICE: &str = "hdd,depth=1";
 /// What the thesis measured with windows of 1 ms, about.
 const SIZE_BAR_KIB: f64 = 120.0;
 const SLOWER_BAR: f64 = 1.03;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(makespans: [f64; 3], size_kib: f64) -> Vec<Run> {
+        let report = format!(
+            "device_commands 1\ndevice_bytes {}\nwindows_used 1\nwindows_shared 0\nused_ns 1\n\
+             shared_ns 0\n",
+            size_kib * 1024.0
+        );
+        let counts = Counts::parse(&report).unwrap();
+        let each = |pattern| {
+            let policies = POLICIES.into_iter().zip(makespans);
+            policies.map(move |(policy, makespan)| Run { pattern, policy, makespan, counts })
+        };
+        PATTERNS.into_iter().flat_map(each).collect()
+    }
+
+    #[test]
+    fn bars_that_do_not_hold_are_named() {
+        assert_eq!(missed(&runs([2.0, 2.0, 1.0], 121.0)), [""; 0]);
+        let missed = missed(&runs([1.0, 1.2, 1.1], 100.0));
+        assert_eq!(missed.len(), 4, "{missed:?}");
+        assert_eq!(missed[0], "strided: twins is not faster than fifo");
+        assert_eq!(missed[1], "strided: 100 KiB leave the agents, bar 120");
+        assert_eq!(missed[2], "contiguous: twins takes 1.100 of fifo, bar 1.03");
+    }
+
+    #[test]
+    fn a_median_lies_in_the_middle() {
+        let mut all = runs([3.0, 3.0, 3.0], 1.0);
+        all.extend(runs([1.0, 1.0, 1.0], 1.0));
+        assert_eq!(median(&all, "strided", "fifo", |run| run.makespan), 2.0);
+        all.extend(runs([9.0, 9.0, 9.0], 1.0));
+        assert_eq!(median(&all, "strided", "fifo", |run| run.makespan), 3.0);
+    }
+}

@@ -10,6 +10,7 @@
 //! service time: every window issues at least one batch unless something is still outstanding.
 
 mod grid;
+mod line;
 mod rate;
 
 use std::ops::Range;

@@ -5,6 +5,7 @@
 //! first alone, and no arithmetic tells what a second would add. So it is given one more request now
 //! and then, the more seldom the more often that was too much.
 
+use super::line::Line;
 use crate::policy::Done;
 use crate::time::{Span, Time};
 
@@ -20,6 +21,10 @@ pub(super) struct Rate {
     last: Option<Time>,
     /// When the first one after the idle moment came back.
     answered: Option<Time>,
+    /// What the first after the last idle moment brought so far, and how long it took; and the line
+    /// through all before it.
+    current: (u64, Span),
+    line: Line,
     window: Window,
     trial: Trial,
 }
@@ -60,6 +65,7 @@ impl Rate {
         let Window { held_back, late, followed } = self.window;
         self.trial.turn(length, held_back && !late && !followed, late);
         self.window = Window::default();
+        self.line.fit();
     }
 
     /// The idle server is given something.
@@ -68,6 +74,10 @@ impl Rate {
         self.first.fade();
         self.next.fade();
         (self.last, self.answered) = (Some(now), None);
+        let (bytes, busy) = std::mem::take(&mut self.current);
+        if bytes > 0 {
+            self.line.add(bytes, busy);
+        }
     }
 
     /// Something queued does not fit into the current window.
@@ -87,6 +97,8 @@ impl Rate {
         // All that comes back at one instant came as one.
         if *self.answered.get_or_insert(now) == now {
             self.first.add(done.bytes, now.since(last));
+            self.current.0 = self.current.0.saturating_add(done.bytes);
+            self.current.1 += now.since(last);
         } else {
             self.next.add(done.bytes, now.since(last));
             self.window.followed = true;
@@ -102,11 +114,18 @@ impl Rate {
         let span = span.as_nanos();
         let shown = match (span + self.way_back().as_nanos()).checked_sub(busy) {
             Some(rest) if self.next.busy > 0 => self.next.within(rest).saturating_add(bytes),
-            Some(_) | None => self.first.within(span),
+            Some(_) | None => self.first_within(span, bytes, busy),
         };
         let most = self.first.and(self.next).within(span).saturating_mul(GROWTH);
         let extra = if self.answered.is_none() { self.trial.extra } else { 0 };
         Some(shown.min(most).saturating_add(extra))
+    }
+
+    /// Bytes of the first after an idle moment that fit into a span, if so many take so long as a rule.
+    fn first_within(&self, span: u64, bytes: u64, busy: u64) -> u64 {
+        // However it looks, some of the time goes into the bytes.
+        let fixed = self.line.fixed().as_nanos().min(busy - busy / 8);
+        scaled(span.saturating_sub(fixed), bytes, busy - fixed)
     }
 
     /// How long something is on its way back when the server is done with it: half of what the
@@ -249,6 +268,18 @@ mod tests {
         assert_close(capacity(&rate, 700 - way_back), 1_500);
         assert_close(capacity(&rate, 725 - way_back), 1_750);
         assert_close(capacity(&rate, 2_000), 2 * 2_000 * 1_500 / 700);
+    }
+
+    #[test]
+    fn what_takes_long_to_begin_does_not_fit_in_half_of_the_time() {
+        let mut rate = Rate::default();
+        for period in 0..40 {
+            let bytes = if period % 2 == 0 { 32 << 10 } else { 128 << 10 };
+            let busy = 5_000_000 + bytes * 6;
+            show(&mut rate, 1, bytes, &[busy]);
+        }
+        assert_eq!(capacity(&rate, 2_000_000), 0);
+        assert!(capacity(&rate, 5_400_000) >= 32 << 10, "{}", capacity(&rate, 5_400_000));
     }
 
     #[test]
