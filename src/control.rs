@@ -159,7 +159,7 @@ pub(crate) fn only_asks(command: u32) -> bool {
 /// What stands before the bytes of a page.
 const PAGE_HEAD: usize = 16;
 /// No layout is longer than this.
-const LAYOUT_MOST: usize = 16 << 20;
+pub(crate) const LAYOUT_MOST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 //! * [`client`]: the other side of a mount whose agent is elsewhere
 //! * [`backend`]: where the data lie; [`layout`]: on which of its servers
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
+//! * [`introspect`]: files of a mount that tell of it
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
 //! * [`settings`]: the agent's settings file
@@ -32,6 +33,7 @@ pub mod cli;
 pub mod client;
 pub mod control;
 pub mod handshake;
+pub mod introspect;
 pub mod job;
 pub mod key;
 pub mod layout;
