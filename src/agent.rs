@@ -7,21 +7,26 @@
 mod callers;
 mod change;
 mod control;
+mod data_path;
 mod deeds;
 pub mod engine;
 mod export;
 mod files;
 mod forwarder;
 mod keeper;
+mod kept;
 pub(crate) mod latch;
 pub(crate) mod layouts;
 pub mod listener;
 mod locks;
 pub mod look;
 mod nodes;
+mod once;
 pub mod service;
 pub mod session;
+mod state;
 mod store;
+mod survival;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,8 +37,11 @@ use crate::backend::posix::{Identity, Tree};
 
 pub use self::callers::Guest;
 pub use self::forwarder::Forwarder;
+pub use self::keeper::Desk;
+pub use self::survival::Survival;
 
 use self::callers::Callers;
+use self::data_path::Ways;
 use self::engine::{Engine, EngineSettings};
 use self::files::{Directories, Files};
 use self::keeper::Keeper;
@@ -52,28 +60,46 @@ pub struct Agent {
     locks: Arc<Locks>,
     engine: Engine,
     layouts: Layouts,
+    ways: Ways,
     callers: Callers,
     lookout: Lookout,
     /// What a data server keeps beside the names.
     keeper: Option<Arc<Keeper>>,
+    /// What it leaves behind for its clients, should it die.
+    survival: Option<Survival>,
 }
 
 impl Agent {
     /// Export a directory.
     pub fn new(path: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+        Agent::surviving(path, settings, None)
+    }
+
+    /// Export a directory to clients that can go on with another agent.
+    pub fn surviving(
+        path: &Path,
+        settings: &EngineSettings,
+        survival: Option<Survival>,
+    ) -> Result<Agent, Errno> {
         let tree = Tree::open(path)?;
-        let nodes = Nodes::new(Arc::clone(tree.root()));
+        let first = survival.as_ref().map_or(0, |survival| survival.state.first_number());
+        let nodes = Nodes::new(Arc::clone(tree.root()), first);
+        let layouts = Layouts::new(settings, path)?;
+        let engine = Engine::start(settings)?;
+        engine.grow(layouts.count());
         Ok(Agent {
             tree,
             nodes,
-            files: Files::files(),
-            directories: Directories::directories(),
+            files: Files::files(first),
+            directories: Directories::directories(first),
             locks: Arc::new(Locks::default()),
-            engine: Engine::start(settings)?,
-            layouts: Layouts::new(settings, path)?,
+            engine,
+            layouts,
+            ways: Ways::new(settings.data),
             callers: Callers::new(settings.job_variables.clone()),
             lookout: Lookout::new(settings),
             keeper: None,
+            survival,
         })
     }
 

@@ -32,8 +32,9 @@ use clap::{Args, Parser, Subcommand};
 use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
 
+use crate::device;
 use crate::quantity;
-use crate::settings;
+use crate::settings::{self, DataPath};
 
 /// An I/O forwarding file system: mounts a directory and schedules the reads and writes to it.
 #[derive(Debug, Parser)]
@@ -100,8 +101,8 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH, or data
-    /// servers: servers:HOST:PORT,HOST:PORT
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH; of
+    /// several, HOST:PORT,HOST:PORT/..., any will do. Or data servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -143,6 +144,14 @@ struct MountArguments {
     /// The ceph command: ask it on which daemons the objects of CephFS files are
     #[arg(long, value_name = "PROGRAM", env = "IOFWD_CEPH_COMMAND")]
     ceph_command: Option<PathBuf>,
+    /// Through the cache of this node or around it: auto (around where the file system has data
+    /// servers), direct or buffered
+    #[arg(long, value_name = "WAY", default_value_t = DataPath::Auto, env = "IOFWD_DATA")]
+    data: DataPath,
+    /// Have every request take as long as on this device: hdd, ssd or null, and what is different, as
+    /// in hdd,read=200M,depth=1
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<device::Spec>,
     /// Reads and writes under way at one server at a time
     #[arg(long, value_name = "COUNT", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -151,6 +160,9 @@ struct MountArguments {
     #[arg(long, value_name = "COUNT", default_value_t = 32,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
+    /// Read requests from the device even where the kernel offers them over io_uring
+    #[arg(long)]
+    no_rings: bool,
     /// Options as mount(8) has them: ro, allow_other, cache=..., policy=..., noexec, ...
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
@@ -198,15 +210,32 @@ struct MountArguments {
     #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
           value_parser = quantity::span)]
     slow: Span,
+    /// What applications see of an agent that is lost: wait until it, or another one, is there, or
+    /// an error
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnLoss::Wait)]
+    on_loss: OnLoss,
+    /// Wait for so many seconds at most, then fail until there is an agent again
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    loss_bound: u64,
     #[command(flatten)]
     log: log::LogArguments,
+}
+
+/// What applications see of an agent that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OnLoss {
+    /// They wait.
+    Wait,
+    /// They get `EIO`.
+    Error,
 }
 
 #[derive(Debug, Args)]
 struct UnmountArguments {
     /// The mountpoint
     mountpoint: PathBuf,
-    /// Give up waiting for the end of the mount's process after so many seconds
+    /// Give up after so many seconds: of waiting for everything to be durable, then of waiting for the
+    /// end of the mount's process
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
 }

@@ -8,9 +8,15 @@ mod callers;
 mod connect;
 mod connection;
 mod demand;
+mod holdings;
 mod pending;
+mod places;
+mod presence;
 mod reach;
+mod resume;
 mod source;
+mod spread;
+mod stalled;
 mod store;
 mod watch;
 
@@ -27,47 +33,70 @@ use crate::control;
 use crate::link::Hub;
 use crate::report::Report;
 use crate::wire::answer::Value;
-use crate::wire::call::Call;
+use crate::wire::call::{Call, Once};
 
 use callers::{Callers, Who};
 use connection::Connection;
-use pending::{Answered, Ask};
+use holdings::Holdings;
+use pending::{Answered, Ask, Asker, Then};
+use places::Places;
+use presence::Presence;
+use resume::Alarm;
 
 pub use connect::{ConnectError, How, control};
 pub(crate) use demand::Demanded;
 pub use source::{Address, Source};
+pub use spread::Spread;
 
 /// A client of an agent.
 #[derive(Debug)]
 pub struct Client {
-    source: Source,
+    how: Arc<How>,
     connections: Vec<Arc<Connection>>,
     callers: Callers,
     next: AtomicU64,
     /// For the bytes of writes that wait until the agent has room for them.
     budget: Arc<Budget>,
     hub: Arc<Hub>,
-    /// Carries what is encrypted.
-    _runtime: Option<tokio::runtime::Runtime>,
+    holdings: Arc<Holdings>,
+    places: Arc<Places>,
+    presence: Presence,
+    alarm: Arc<Alarm>,
+    /// Connects, and carries what is encrypted.
+    runtime: tokio::runtime::Runtime,
 }
 
 impl Client {
     /// Ask the agent something on behalf of a caller. `then` gets the answer, on some thread.
     fn ask(&self, caller: &Caller, ask: Ask<'_>, then: impl FnOnce(Answered) + Send + 'static) {
         let who = self.callers.of(caller);
-        self.ask_as(&who, caller.request, ask, Box::new(then));
+        self.ask_as(&who, (caller.request, caller.pid), ask, Box::new(then));
     }
 
     fn ask_as(
         &self,
         who: &Arc<Who>,
-        key: RequestKey,
+        (key, thread): (RequestKey, u32),
         ask: Ask<'_>,
-        then: Box<dyn FnOnce(Answered) + Send>,
+        mut then: Then,
     ) {
+        if self.presence.is_given_up() {
+            return then(Err(NO_AGENT));
+        }
+        let mut once = None;
+        if must_be_once(&ask.call) && !self.presence.grace().is_zero() {
+            let Some(place) = self.places.take() else {
+                return then(Err(Errno::from_raw(libc::ENOBUFS)));
+            };
+            once = Some(Once { place: place.number, again: false });
+            then = Box::new(move |answered| {
+                drop(place);
+                then(answered);
+            });
+        }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let connection = self.connection();
-        connection.ask(id, key, who, ask, &self.budget, then);
+        let asker = Asker { id, key, thread, who, once };
+        self.connection().ask(&asker, ask, &self.budget, then);
     }
 
     /// The connection with the least to do; the first of equals, so that it stays warm.
@@ -83,7 +112,7 @@ impl Client {
         let then = move |answered: Answered| {
             let _ = sender.send(answered.map(|(value, bytes)| (value, bytes.to_vec())));
         };
-        self.ask_as(&Who::client(), RequestKey(0), ask, Box::new(then));
+        self.ask_as(&Who::client(), NOBODY, ask, Box::new(then));
         receiver.recv_timeout(PATIENCE).unwrap_or(Err(Errno::from_raw(libc::ETIMEDOUT)))
     }
 
@@ -99,12 +128,41 @@ impl Client {
         let mut report = Report::default();
         report.add("version", env!("CARGO_PKG_VERSION"));
         report.add("pid", std::process::id());
-        report.add("agent", &self.source);
+        report.add("agent", self.agent());
+        report.add("agents", &self.how.source);
+        report.add("resumed", self.presence.resumed());
+        if let Some((since, reason)) = self.presence.lost() {
+            report.add("lost_for_s", since.elapsed().as_secs());
+            report.add("lost_because", reason);
+        }
         report.add("connections", self.connections.len());
         report.add("calls", self.next.load(Ordering::Relaxed));
+        if let Some(oldest) = self.oldest() {
+            report.add("oldest_call", format!("{} {}", oldest.call, oldest.path).trim());
+            report.add("oldest_call_ms", oldest.waiting.as_millis());
+        }
         let waiting: usize = self.connections.iter().map(|connection| connection.waiting()).sum();
         report.add("calls_waiting_for_room", waiting);
         report
+    }
+
+    /// The agent that is there, or was.
+    fn agent(&self) -> &Address {
+        &self.how.source.agents[self.presence.at()]
+    }
+
+    /// Say that nothing more will be asked: what the client held is free at once.
+    pub fn leave(&self) {
+        self.alarm.end();
+        if self.presence.lost().is_none() {
+            let (sender, receiver) = mpsc::channel();
+            let then = move |answered: Answered| {
+                let _ = sender.send(answered.map(drop));
+            };
+            self.ask_as(&Who::client(), NOBODY, Ask::of(Call::Leave), Box::new(then));
+            // An agent that does not answer finds out by itself.
+            let _ = receiver.recv_timeout(FAREWELL);
+        }
     }
 
     /// How long the agent takes to answer a call that does nothing.
@@ -119,6 +177,13 @@ impl Client {
         self.told(control::FLUSH).map(drop)
     }
 
+    /// Files with bytes that were written and that no agent has acknowledged, or never will.
+    pub fn not_written(&self) -> Vec<String> {
+        let mut files = self.presence.all_not_written();
+        files.extend(self.unacknowledged());
+        files.into_iter().map(|(file, bytes)| format!("{file} ({bytes} bytes)")).collect()
+    }
+
     /// What the agent has done so far.
     pub fn report(&self) -> Result<Report, Errno> {
         self.told(control::STATUS)
@@ -127,9 +192,37 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        self.alarm.end();
         self.hub.stop("the client has ended");
     }
 }
 
+/// Whether a call changes something every time it is done.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most calls do not")]
+fn must_be_once(call: &Call<'_>) -> bool {
+    match call {
+        Call::Mknod { .. }
+        | Call::Mkdir { .. }
+        | Call::Symlink { .. }
+        | Call::Link { .. }
+        | Call::Create { .. }
+        | Call::Unlink { .. }
+        | Call::Rmdir { .. }
+        | Call::Rename { .. }
+        | Call::Fallocate { .. }
+        | Call::Removexattr { .. } => true,
+        Call::Write(at) => at.append,
+        Call::Setattr { changes, .. } => changes.size.is_some(),
+        Call::Setxattr { flags, .. } => *flags != 0,
+        _ => false,
+    }
+}
+
+/// What a call gets that nobody will answer. Not `ENOTCONN`, by which dead mounts are known.
+const NO_AGENT: Errno = Errno::EIO;
+/// The client itself asks.
+const NOBODY: (RequestKey, u32) = (RequestKey(0), 0);
+/// How long the agent may take to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// How long making everything durable may take.
 const PATIENCE: Duration = Duration::from_secs(600);

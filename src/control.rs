@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::time::Duration;
 
 use iofwd_mount::Errno;
 use iofwd_mount::store::Controlled;
@@ -33,13 +34,28 @@ pub(crate) fn text(text: &str, room: usize) -> Result<Controlled, Errno> {
 }
 
 /// Ask the agent behind a mountpoint what it has done so far.
-pub fn status(mountpoint: &Path) -> io::Result<Report> {
-    ask(mountpoint, STATUS)
+pub fn status(mountpoint: &Path, patience: Duration) -> io::Result<Report> {
+    within(mountpoint, patience, |place| ask(place, STATUS))
 }
 
 /// Have the agent behind a mountpoint wait for everything under way and make it durable.
-pub fn flush(mountpoint: &Path) -> io::Result<Report> {
-    ask(mountpoint, FLUSH)
+pub fn flush(mountpoint: &Path, patience: Duration) -> io::Result<Report> {
+    within(mountpoint, patience, |place| ask(place, FLUSH))
+}
+
+/// On a thread of its own: a mount that waits for its agent makes whoever touches it wait.
+fn within<T: Send + 'static>(
+    mountpoint: &Path,
+    patience: Duration,
+    ask: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let place = mountpoint.to_owned();
+    std::thread::Builder::new().name("iofwd-asking".into()).spawn(move || {
+        let _ = sender.send(ask(&place));
+    })?;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, NO_ANSWER);
+    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(late()))
 }
 
 /// Ask the agent behind an open file for the file's layout; `None` if there is no agent behind it.
@@ -68,7 +84,11 @@ pub fn layout(file: &File) -> io::Result<Option<Told>> {
 }
 
 /// Ask the agent behind a mountpoint for everything there is to tell.
-pub fn snapshot(mountpoint: &Path) -> io::Result<Snapshot> {
+pub fn snapshot(mountpoint: &Path, patience: Duration) -> io::Result<Snapshot> {
+    within(mountpoint, patience, ask_for_snapshot)
+}
+
+fn ask_for_snapshot(mountpoint: &Path) -> io::Result<Snapshot> {
     let root = File::open(mountpoint)?;
     let text = pages::gather(|offset, token| {
         let mut page = vec![0u8; ANSWER];
@@ -137,6 +157,9 @@ fn ask(mountpoint: &Path, command: u32) -> io::Result<Report> {
     Ok(Report::from_text(&String::from_utf8_lossy(&answer[..end])))
 }
 
+/// Why a mount does not answer that is not dead.
+const NO_ANSWER: &str = "no answer; it probably waits for its agent (its log says since when, and \
+                         for which files)";
 /// Bytes of an answer: the most that the number of a command can say is 16,383.
 pub(crate) const ANSWER: usize = 8192;
 /// Reads `ANSWER` bytes; a letter of our own, and a number.

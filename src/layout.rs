@@ -87,6 +87,11 @@ impl Engine {
         }
     }
 
+    /// Whether it has data servers of its own, behind the cache of whoever mounts it.
+    pub const fn has_data_servers(self) -> bool {
+        !matches!(self, Engine::Rule | Engine::Plain)
+    }
+
     /// Whether the layout of a file may become another one while the file exists: Lustre gives it
     /// objects as it grows, and of an empty file of Ceph it can be set.
     pub const fn may_change(self) -> bool {

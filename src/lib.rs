@@ -4,8 +4,10 @@
 //! * [`agent`]: nodes, open files, locks, and the engine that asks the scheduler
 //! * [`client`]: the other side of a mount whose agent is elsewhere
 //! * [`backend`]: where the data lie; [`layout`]: on which of its servers
+//! * [`device`]: a disk of known speed, to be put in front of them
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
 //! * [`introspect`]: files of a mount that tell of it
+//! * [`crowd`]: which agents are at a data server at the same time
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
 //! * [`settings`]: the agent's settings file
@@ -14,6 +16,7 @@
 //! * [`penalty`]: whoever shows a wrong key again and again has to wait
 //! * [`tls`]: TLS for TCP connections
 //! * [`job`]: to which job a process belongs
+//! * `ranges`: the ranges of a file that somebody has locked
 //! * [`quantity`]: sizes and times as people type them
 //! * [`telemetry`]: what an agent does, for people and the tools that watch it
 //! * [`trace`]: recordings of a scheduler
@@ -32,6 +35,8 @@ pub mod budget;
 pub mod cli;
 pub mod client;
 pub mod control;
+pub mod crowd;
+pub mod device;
 pub mod handshake;
 pub mod introspect;
 pub mod job;
@@ -42,6 +47,7 @@ pub mod mounts;
 pub mod penalty;
 pub mod process;
 pub mod quantity;
+mod ranges;
 pub mod report;
 pub mod settings;
 pub mod sim;

@@ -1,9 +1,9 @@
 //! Connections that carry frames between clients and agents: read by a crew of threads that all
 //! connections of a process share, written from any thread, and never waited for.
 //!
-//! A thread of the crew takes one frame off a connection, lets the next thread have the connection,
-//! and does what the frame says: a request passes with no hand-over inside the process, and a slow
-//! one holds up no other. What an answer does not get rid of at once is kept and sent when the other
+//! A thread of the crew takes a frame off a connection and does what it says: a request passes with
+//! no hand-over inside the process. It goes on with the next while they are quick; otherwise another
+//! thread gets the connection meanwhile, so that a slow one holds up no other (`reading`). What an answer does not get rid of at once is kept and sent when the other
 //! side takes it.
 //!
 //! Memory is bounded by what is let in: a frame is read only if it, and the largest answer to it,
@@ -15,25 +15,28 @@ pub mod exchange;
 mod inbox;
 mod memory;
 mod outbox;
+mod reading;
 mod socket;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use iofwd_mount::crew::{Crew, Duty};
+use iofwd_mount::crew::{Crew, Lookout, Strength, Watched};
 
 use crate::wire::frame::Prefix;
 
-use inbox::{Inbox, Received};
+use inbox::Inbox;
 use memory::Memory;
 use outbox::Outbox;
+use reading::{Pace, Post, Reading};
 
 pub use buffer::Buffer;
 pub use memory::Share;
@@ -49,6 +52,12 @@ pub struct Hub {
     buffers: Arc<buffer::Pool>,
     /// Wakes the crew when it is to end.
     bell: EventFd,
+    /// Connections to be served though nothing came from their sockets, and what tells the crew.
+    called: Mutex<VecDeque<Arc<Link>>>,
+    call: EventFd,
+    lookout: Arc<Lookout>,
+    /// What each thread of the crew has in hand.
+    posts: Mutex<Vec<Weak<Post>>>,
     begun: Instant,
     /// No more frames are taken.
     held: AtomicBool,
@@ -74,6 +83,7 @@ pub struct Link {
     /// and when the first byte of the frame that is being read was; 0 if none is.
     frame_began: AtomicU64,
     closed: AtomicBool,
+    pace: Pace,
     handler: Box<dyn Handler>,
 }
 
@@ -110,6 +120,9 @@ impl Hub {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let bell = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         epoll.add(&bell, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
+        let call = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, CALL))?;
+        let lookout = Lookout::start()?;
         let hub = Arc::new(Hub {
             epoll,
             links: DashMap::new(),
@@ -117,11 +130,18 @@ impl Hub {
             memory: Memory::new(memory),
             buffers: Arc::default(),
             bell,
+            called: Mutex::default(),
+            call,
+            lookout: Arc::clone(&lookout),
+            posts: Mutex::default(),
             begun: Instant::now(),
             held: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         });
-        Crew::start(Reading { hub: Arc::clone(&hub) }, threads, ())?;
+        let few = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let strength = Strength { few, most: threads };
+        lookout.watch(&(Arc::clone(&hub) as Arc<dyn Watched>));
+        Crew::start(Reading::new(&hub), strength, &lookout)?;
         Ok(hub)
     }
 
@@ -150,6 +170,7 @@ impl Hub {
             heard: AtomicU64::new(self.elapsed()),
             frame_began: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            pace: Pace::default(),
             handler,
         });
         self.links.insert(id, Arc::clone(&link));
@@ -195,47 +216,6 @@ impl Hub {
     /// Milliseconds since it began; never 0.
     fn elapsed(&self) -> u64 {
         self.begun.elapsed().as_millis() as u64 + 1
-    }
-}
-
-/// What the crew does: waits for any connection, and serves it.
-struct Reading {
-    hub: Arc<Hub>,
-}
-
-impl Duty for Reading {
-    type Tools = ();
-
-    fn name(&self) -> &'static str {
-        "iofwd-link"
-    }
-
-    fn equip(&self, (): &()) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn serve(&self, (): &mut (), begin: &dyn Fn(&())) -> bool {
-        let mut events = [EpollEvent::empty()];
-        match self.hub.epoll.wait(&mut events, EpollTimeout::NONE) {
-            Ok(1) => {}
-            Ok(_) | Err(nix::Error::EINTR) => return true,
-            Err(error) => {
-                tracing::error!(%error, "connections can be waited for no more");
-                return false;
-            }
-        }
-        if events[0].data() == STOP || self.hub.stopping.load(Ordering::SeqCst) {
-            return false;
-        }
-        begin(&());
-        let (id, is_writing) = (events[0].data() / 2, events[0].data() % 2 == 1);
-        let link = self.hub.links.get(&id).map(|link| Arc::clone(&link));
-        match link {
-            Some(link) if is_writing => link.send_on(),
-            Some(link) => link.serve(),
-            None => {}
-        }
-        true
     }
 }
 
@@ -285,48 +265,6 @@ impl Link {
         }
     }
 
-    /// Take one frame, and have it dealt with; meanwhile another thread may take the next.
-    fn serve(self: &Arc<Link>) {
-        match self.take() {
-            Ok(Received::Frame(frame)) => {
-                self.handler.frame(self, frame);
-                let mut inbox = self.inbox();
-                inbox.busy -= 1;
-                if std::mem::take(&mut inbox.is_waiting) {
-                    self.read_on();
-                }
-            }
-            Ok(Received::Part) => self.read_on(),
-            Ok(Received::Paused) => {}
-            Ok(Received::End) => self.close("the other side closed it"),
-            Err(error) => self.close(&error.to_string()),
-        }
-        if self.is_closed() {
-            self.give_up_frame();
-        }
-    }
-
-    /// Read a frame, and let the next thread read on. What has to be dealt with in order is.
-    fn take(self: &Arc<Link>) -> io::Result<Received> {
-        let mut inbox = self.inbox();
-        let received = inbox.receive(self)?;
-        match received {
-            Received::Frame(frame) if frame.prefix.in_order => {
-                self.handler.frame(self, frame);
-                Ok(Received::Part)
-            }
-            Received::Frame(frame) => {
-                inbox.busy += 1;
-                inbox.is_waiting = inbox.busy >= BUSY_MOST;
-                if !inbox.is_waiting {
-                    self.read_on();
-                }
-                Ok(Received::Frame(frame))
-            }
-            Received::Part | Received::Paused | Received::End => Ok(received),
-        }
-    }
-
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -353,12 +291,26 @@ impl Link {
     fn release(self: &Arc<Link>, cost: usize) {
         self.under_way.fetch_sub(cost, Ordering::SeqCst);
         if self.paused.swap(false, Ordering::SeqCst) {
-            self.read_on();
+            self.resume();
         }
     }
 
+    /// Whether more frames are taken off it at all.
+    fn is_read_on(&self) -> bool {
+        !self.is_closed() && !self.hub.held.load(Ordering::SeqCst)
+    }
+
+    /// There is room again for the frame that waits. Its first bytes are here already, so it is not
+    /// the socket that tells.
+    fn resume(self: &Arc<Link>) {
+        if self.is_read_on() {
+            self.hub.call(Arc::clone(self));
+        }
+    }
+
+    /// Wait for what comes next.
     fn read_on(&self) {
-        if !self.is_closed() && !self.hub.held.load(Ordering::SeqCst) {
+        if self.is_read_on() {
             let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLONESHOT;
             self.wait_for(&self.socket, flags, self.id * 2);
         }
@@ -375,7 +327,6 @@ impl Link {
     }
 }
 
-/// Names no connection.
+/// These name no connection.
 const STOP: u64 = u64::MAX;
-/// Frames of one connection that are dealt with at a time: it must not keep all threads busy.
-const BUSY_MOST: usize = 16;
+const CALL: u64 = u64::MAX - 1;

@@ -32,18 +32,19 @@ pub fn at(mountpoint: &Path) -> io::Result<Option<Mount>> {
     Ok(mounts.rfind(|mount| mount.mountpoint == mountpoint))
 }
 
-/// Where a path leads, if it may end at a dead mount: the directory above can still be resolved.
+/// Where a path leads. If it is a mount of ours that is not asked, because it may be dead, or wait for
+/// an agent: the directory above can always be resolved.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
-    match path.canonicalize() {
-        Err(error) if is_dead(&error) => {
-            let absolute = std::path::absolute(path)?;
-            match (absolute.parent(), absolute.file_name()) {
-                (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
-                _ => Err(error),
-            }
+    let absolute = std::path::absolute(path)?;
+    if let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name())
+        && let Ok(parent) = parent.canonicalize()
+    {
+        let place = parent.join(name);
+        if at(&place).ok().flatten().is_some_and(|mount| mount.kind == TYPE) {
+            return Ok(place);
         }
-        result => result,
     }
+    path.canonicalize()
 }
 
 /// Whether the error says that nobody serves the mount any more.

@@ -5,6 +5,7 @@
 //! no default is invented. `Settings::parse` looks at nothing but its text, and `check_places` at
 //! nothing but the places that the settings name.
 
+mod data;
 mod describe;
 mod error;
 mod export;
@@ -15,6 +16,7 @@ mod listen;
 mod nearest;
 mod network;
 mod origin;
+mod place;
 mod places;
 mod scalar;
 mod scheduler;
@@ -31,12 +33,14 @@ use toml::de::DeTable;
 use origin::Origins;
 use section::{Reader, Section};
 
+pub use data::DataPath;
 pub use error::{Problem, SettingsError};
 pub use export::{Export, Squash};
 pub use layout::LayoutSettings;
 pub use limits::Limits;
 pub use listen::{Listen, PORT, Transport};
 pub use network::Network;
+pub use place::AgentPlace;
 pub use scheduler::SchedulerSettings;
 pub use servers::ServerSettings;
 pub use telemetry::{TelemetrySettings, address};
@@ -48,8 +52,13 @@ pub struct Settings {
     pub listen: Vec<Listen>,
     /// The key that clients over TCP must have too. There is one if any place is not local.
     pub key_file: Option<PathBuf>,
+    /// Where the agent keeps what clients need to go on after its death; see
+    /// [`Settings::state_directory`].
+    pub state: Option<PathBuf>,
     /// TCP connections are encrypted with these.
     pub tls: Option<TlsFiles>,
+    /// Which of several agents it is.
+    pub agent: AgentPlace,
     /// How requests are ordered.
     pub scheduler: SchedulerSettings,
     /// How files are laid out over servers.
@@ -134,8 +143,10 @@ impl Settings {
         let differences = [
             ("listen", self.listen != other.listen),
             ("key_file", self.key_file != other.key_file),
+            ("state", self.state != other.state),
             ("tls", self.tls != other.tls),
             ("export", self.exports != other.exports),
+            ("agent", self.agent != other.agent),
             ("limits", self.limits != other.limits),
             ("scheduler.servers", mine.servers != theirs.servers),
             ("scheduler.stripe", mine.stripe != theirs.stripe),
@@ -143,6 +154,20 @@ impl Settings {
             ("telemetry", self.telemetry != other.telemetry),
         ];
         differences.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
+    /// Where the agent keeps what outlives it: what the file says, or the usual place for such
+    /// things of the user who runs it.
+    pub fn state_directory(&self) -> Option<PathBuf> {
+        let usual = || {
+            if nix::unistd::geteuid().is_root() {
+                return Some(PathBuf::from("/var/lib/iofwd"));
+            }
+            let given = |name| std::env::var_os(name).map(PathBuf::from);
+            let own = given("XDG_STATE_HOME");
+            Some(own.or_else(|| Some(given("HOME")?.join(".local/state")))?.join("iofwd"))
+        };
+        self.state.clone().or_else(usual)
     }
 
     /// A complete settings file with every field explained.
@@ -155,7 +180,9 @@ impl Settings {
         let settings = Settings {
             listen: listen(&top),
             key_file: top.path("key_file"),
+            state: top.path("state"),
             tls: tls(&reader.one(table, "tls")),
+            agent: AgentPlace::read(&reader.one(table, "agent")),
             scheduler: SchedulerSettings::read(&reader.one(table, "scheduler")),
             layout: LayoutSettings::read(
                 &reader.one(table, "layout"),

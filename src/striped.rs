@@ -85,7 +85,7 @@ impl Striped {
         let settings = EngineSettings { servers: count, stripe: wish.unit, ..settings.clone() };
         let servers: Vec<Arc<DataServer>> = DataServer::all(setup);
         enrol(setup, &servers)?;
-        let names = server::connect(setup, 0, settings.job_variables.clone())?;
+        let names = server::connect(setup, 0, settings.job_variables.clone(), setup.patience)?;
         let engine = Engine::start(&settings).map_err(|errno| errno.to_string())?;
         let data = Arc::new(Data::new(Arc::clone(&names), servers));
         reaper::start(&data).map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -180,7 +180,7 @@ impl Striped {
     }
 
     fn asker(&self, caller: &Caller) -> Asker {
-        Asker { key: caller.request, job: JobId(self.names.job_of(caller)) }
+        Asker { key: caller.request, job: JobId(self.names.job_of(caller)), once: None }
     }
 }
 

@@ -48,6 +48,29 @@ fn check_times(measured: &Value) {
     }
 }
 
+/// Half of the processes by way of another path to the directory, on files of an earlier call.
+#[test]
+fn files_that_were_left_are_read_again_by_several_ways() {
+    let room = tempfile::tempdir().unwrap();
+    let load = ["-n", "4", "-r", "4K", "-s", "64K", "--verify", "--seed", "5"];
+    json(&room, &[&load[..], &["--operation", "write", "--keep"]].concat());
+    let [left] = &files(room.path())[..] else { panic!("one directory is left") };
+    let other = tempfile::tempdir().unwrap();
+    let way = other.path().join("way");
+    std::os::unix::fs::symlink(left, &way).unwrap();
+    let again = [&load[..], &["--operation", "read", "--reuse", "--also"]].concat();
+    let read = |also: &Path| {
+        let also = also.to_str().unwrap();
+        bench(left, &[&again[..], &[also]].concat()).output().unwrap()
+    };
+    let output = read(&way);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(files(left).len(), 1, "the files stay");
+    let refused = read(&other.path().join("elsewhere"));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("is no other mount of"), "{told}");
+}
+
 #[test]
 fn applications_run_alone_and_together() {
     let room = tempfile::tempdir().unwrap();

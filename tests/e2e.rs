@@ -7,8 +7,11 @@
 mod e2e {
     mod ceph;
     mod coherence;
+    mod direct;
     mod double;
     mod exports;
+    mod faults;
+    mod grid;
     mod harness;
     mod hostile;
     mod network;
@@ -17,5 +20,6 @@ mod e2e {
     mod semantics;
     mod sequence;
     mod servers;
+    mod survival;
     mod telemetry;
 }

@@ -18,6 +18,7 @@ pub(crate) fn test(site: &Site) -> Verdict {
     let words = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     // What the tests mount and leave behind when killed is cleared with our room.
     let step = Step::new("cargo").args(words).dir(&site.workspace).env("TMPDIR", &site.room);
+    let step = step.env("IOFWD_FAULTS", FAULTS_SECONDS.to_string());
     let output = step.limit(MINUTES * 60).run(site)?;
     let passed: usize = output.lines().filter_map(passed).sum();
     if passed == 0 {
@@ -28,6 +29,21 @@ pub(crate) fn test(site: &Site) -> Verdict {
         println!("   {line}");
     }
     Ok(Outcome::Passed(format!("{passed} tests")))
+}
+
+/// Everything that can be done to agents and clients, at random and for long.
+pub(crate) fn faults(site: &Site) -> Verdict {
+    let test = "e2e::faults::run";
+    let words = ["test", "--release", "--test", "e2e", test, "--", "--nocapture"];
+    let step = Step::new("cargo").args(words).dir(&site.workspace).env("TMPDIR", &site.room);
+    let step = step.env("IOFWD_FAULTS", (site.minutes * 60).to_string());
+    let output = step.limit((site.minutes + MINUTES) * 60).run(site)?;
+    let told = |word: &str| output.lines().find(|line| line.starts_with(word)).unwrap_or_default();
+    let (seed, faults) = (told("seed "), told("faults "));
+    if faults.is_empty() {
+        return Ok(Outcome::Skipped("it cannot be run here".into()));
+    }
+    Ok(Outcome::Passed(format!("{seed}; {faults}")))
 }
 
 /// Builds all that the later stages run.
@@ -48,6 +64,8 @@ fn passed(line: &str) -> Option<usize> {
 
 /// What a stage of cargo may take on a slow machine that builds everything anew.
 const MINUTES: u64 = 15;
+/// For how long agents are killed among the other tests.
+const FAULTS_SECONDS: u64 = 180;
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ mod user;
 pub(crate) use applications::{cargo_build, dbench, git};
 pub(crate) use demo::demo;
 pub(crate) use fio::{fio, remote_fio};
-pub(crate) use fsx::{fsx, remote_fsx};
+pub(crate) use fsx::{direct_fsx, fsx, remote_fsx};
 pub(crate) use helper::helper;
 pub(crate) use pjdfstest::{pjdfstest, remote_pjdfstest};
 pub(crate) use resources::{idle, memory, peak_kib};

@@ -22,6 +22,7 @@ mod site;
 mod speed;
 mod stage;
 mod step;
+mod twins;
 
 use std::process::ExitCode;
 

@@ -20,6 +20,8 @@ pub(crate) use cluster::Cluster;
 #[derive(Clone)]
 pub(crate) enum Program {
     Iofwd(PathBuf),
+    /// The same, with data around the cache of this node.
+    Direct(PathBuf),
     /// The same, with the agent in a process of its own.
     Remote {
         path: PathBuf,
@@ -136,6 +138,7 @@ impl Program {
     ) -> Result<Option<Mounting<'a>>, String> {
         let client = match self {
             Self::Iofwd(path) => client(path, cache),
+            Self::Direct(path) => client(path, cache).arg("--data=direct"),
             Self::Remote { path, transport: Transport::Servers(stripe) } => {
                 let cluster = Cluster::start(site, path, area, stripe, "")?;
                 let client = client(path, cache).arg(&cluster.sources[0]).arg(&area.point);
@@ -167,9 +170,10 @@ impl Program {
     /// How it is unmounted.
     pub(crate) fn unmount(&self, point: &Path) -> Step {
         let step = match self {
-            Self::Iofwd(path) | Self::Remote { path, .. } | Self::Client { path, .. } => {
-                Step::new(path).arg("unmount")
-            }
+            Self::Iofwd(path)
+            | Self::Direct(path)
+            | Self::Remote { path, .. }
+            | Self::Client { path, .. } => Step::new(path).arg("unmount"),
             Self::Yardstick { .. }
             | Self::Bindfs { .. }
             | Self::Sshfs

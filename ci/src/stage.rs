@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::site::Site;
-use crate::{cargo, crowd, judge, package, packages, speed};
+use crate::{cargo, crowd, judge, package, packages, speed, twins};
 
 /// One thing that is checked.
 pub(crate) struct Stage {
@@ -134,6 +134,7 @@ const STAGES: &[Stage] = &[
     judge("fio", "what was written is read, 32 KiB and 1 MiB, direct and buffered", judge::fio),
     judge("memory", "64 writers, and memory stays bounded", judge::memory),
     judge("fsx", "100,000 random operations on a file, in each cache mode", judge::fsx),
+    judge("direct-fsx", "random operations on a disk, around its cache", judge::direct_fsx),
     judge("stress-ng", "the file system stressors, verifying", judge::stress_ng),
     judge("remote-pjdfstest", "POSIX, with client and agent apart", judge::remote_pjdfstest),
     judge("remote-fio", "fio verifies, with client and agent apart", judge::remote_fio),
@@ -147,6 +148,12 @@ const STAGES: &[Stage] = &[
     judge("servers-fsx", "fsx through two agents, while data servers die", judge::servers_fsx),
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
+    named("twins", "TWINS against fifo and hbrr, four agents and four slow servers", twins::twins),
+    named(
+        "faults",
+        "agents and clients are killed, stopped and cut off, for an hour",
+        cargo::faults,
+    ),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),
 ];
 

@@ -2,12 +2,10 @@
 //!
 //! No behaviour lives here. A handler takes the arguments off, and calls.
 
-use std::sync::Arc;
-
 use crate::cache::Cache;
 use crate::caller::{Caller, RequestKey};
-use crate::device::Device;
 use crate::errno::Errno;
+use crate::line::Line;
 use crate::protocol::Opcode;
 use crate::protocol::question::{self as q, Question, valid};
 use crate::reply::{Answer, DataReply, DirectoryReply, Form, Reply, XattrReply};
@@ -17,32 +15,28 @@ use crate::store::{
 };
 
 /// Answer one request: call the store, or refuse what cannot be understood.
-pub(crate) fn serve(store: &dyn Store, device: &Arc<Device>, bytes: &[u8]) {
-    let Some(question) = Question::parse(bytes) else {
-        tracing::error!(length = bytes.len(), "the kernel sent something that is no request");
-        return;
-    };
+pub(crate) fn serve(store: &dyn Store, line: &Line, question: Question<'_>) {
     let unique = question.header.unique;
     let Some(opcode) = Opcode::from_raw(question.header.opcode) else {
-        return device.refuse(unique, Errno::ENOSYS);
+        return line.refuse(unique, Errno::ENOSYS);
     };
-    if Exchange::new(store, device, question).serve(opcode).is_none() {
+    if Exchange::new(store, line, question).serve(opcode).is_none() {
         tracing::error!(?opcode, "a request is shorter than its arguments");
-        device.refuse(unique, Errno::EIO);
+        line.refuse(unique, Errno::EIO);
     }
 }
 
 /// One request while it is taken apart. Handlers return `None` when the bytes run out.
 struct Exchange<'a> {
     store: &'a dyn Store,
-    device: &'a Arc<Device>,
+    line: &'a Line,
     question: Question<'a>,
     caller: Caller,
     node: NodeId,
 }
 
 impl<'a> Exchange<'a> {
-    fn new(store: &'a dyn Store, device: &'a Arc<Device>, question: Question<'a>) -> Self {
+    fn new(store: &'a dyn Store, line: &'a Line, question: Question<'a>) -> Self {
         let header = &question.header;
         let caller = Caller {
             uid: header.uid,
@@ -52,7 +46,7 @@ impl<'a> Exchange<'a> {
             introduced: None,
         };
         let node = NodeId(header.node);
-        Exchange { store, device, question, caller, node }
+        Exchange { store, line, question, caller, node }
     }
 
     fn serve(&mut self, opcode: Opcode) -> Option<()> {
@@ -109,15 +103,15 @@ impl<'a> Exchange<'a> {
     }
 
     fn reply_as<T: Answer>(&self, form: Form) -> Reply<T> {
-        Reply::kernel(self.device, self.question.header.unique, form)
+        Reply::kernel(self.line, self.question.header.unique, form)
     }
 
     fn data_reply(&self) -> DataReply {
-        DataReply::kernel(self.device, self.question.header.unique)
+        DataReply::kernel(self.line, self.question.header.unique)
     }
 
     fn how(&self, flags: u32) -> OpenHow {
-        let readable = self.device.connection.cache == Cache::Exclusive;
+        let readable = self.line.connection().cache == Cache::Exclusive;
         OpenHow { flags: flags as i32, readable }
     }
 
@@ -142,7 +136,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn forget_one(&self, node: NodeId, count: u64) {
-        self.device.connection.freshness.forget(node);
+        self.line.connection().freshness.forget(node);
         self.store.forget(node, count);
     }
 
@@ -301,7 +295,7 @@ impl<'a> Exchange<'a> {
     fn readdir(&mut self, attributes: bool) -> Option<()> {
         let q::Read { handle, offset, size, .. } = self.question.take()?;
         let unique = self.question.header.unique;
-        let reply = DirectoryReply::new(self.device, unique, size, attributes);
+        let reply = DirectoryReply::new(self.line, unique, size, attributes);
         self.store.readdir(&self.caller, self.node, HandleId(handle), offset, reply);
         Some(())
     }

@@ -40,6 +40,11 @@ impl Device {
         Device { file, connection }
     }
 
+    /// Its descriptor, for somebody else.
+    pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.file.try_clone()
+    }
+
     /// Another descriptor of the same connection, with a queue of its own in the kernel.
     pub(crate) fn another(&self) -> io::Result<Device> {
         let file = File::options().read(true).write(true).open("/dev/fuse")?;

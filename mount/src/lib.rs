@@ -13,9 +13,11 @@ mod conversation;
 pub mod crew;
 mod device;
 pub mod errno;
+mod line;
 mod negotiation;
 mod protocol;
 pub mod reply;
+mod ring;
 pub mod session;
 pub mod store;
 

@@ -11,6 +11,8 @@ use crate::cache::Cache;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) max_write: u32,
+    /// Requests come over rings.
+    pub(crate) rings: bool,
 }
 
 /// Negotiates when `fuser` opens the session, and leaves the terms behind.
@@ -18,13 +20,18 @@ pub(crate) struct Terms {
 pub(crate) struct Negotiation {
     cache: Cache,
     max_write: u32,
+    rings: bool,
     terms: Arc<Mutex<Terms>>,
 }
 
 impl Negotiation {
-    pub(crate) fn new(cache: Cache, max_write: u32) -> (Negotiation, Arc<Mutex<Terms>>) {
+    pub(crate) fn new(
+        cache: Cache,
+        max_write: u32,
+        rings: bool,
+    ) -> (Negotiation, Arc<Mutex<Terms>>) {
         let terms = Arc::new(Mutex::new(Terms::default()));
-        (Negotiation { cache, max_write, terms: Arc::clone(&terms) }, terms)
+        (Negotiation { cache, max_write, rings, terms: Arc::clone(&terms) }, terms)
     }
 }
 
@@ -33,6 +40,10 @@ impl Filesystem for Negotiation {
         let offered = config.capabilities();
         // Adding what was offered cannot fail; what was not, older kernels simply lack.
         let _ = config.add_capabilities(wanted(self.cache) & offered);
+        let rings = self.rings && offered.contains(InitFlags::FUSE_OVER_IO_URING);
+        if rings {
+            let _ = config.add_capabilities(InitFlags::FUSE_OVER_IO_URING);
+        }
         let max_write = match config.set_max_write(self.max_write) {
             Ok(_) => self.max_write,
             Err(nearest) => {
@@ -42,9 +53,9 @@ impl Filesystem for Negotiation {
         };
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_max_readahead(max_write).or_else(|most| config.set_max_readahead(most));
-        tracing::debug!(abi = %config.kernel_abi(), max_write, "connected to the kernel");
+        tracing::debug!(abi = %config.kernel_abi(), max_write, rings, "connected to the kernel");
         *self.terms.lock().expect("no thread panics while it holds the terms") =
-            Terms { max_write };
+            Terms { max_write, rings };
         Ok(())
     }
 }

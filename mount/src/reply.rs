@@ -3,13 +3,13 @@
 mod directory;
 
 use std::io::IoSlice;
-use std::sync::Arc;
 
 use zerocopy::IntoBytes;
 
 use crate::cache::Cache;
-use crate::device::{Connection, Device};
+use crate::device::Connection;
 use crate::errno::Errno;
+use crate::line::{Line, with_scratch};
 use crate::protocol::answer;
 use crate::store::{
     Attr, Controlled, Created, Entry, Lock, Opened, OpenedDirectory, Statfs, Timestamp,
@@ -21,24 +21,29 @@ pub use directory::{Collect, DirectoryReply, Dirent};
 /// waits for ever.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    device: Arc<Device>,
+    line: Line,
     unique: u64,
     answered: bool,
 }
 
 impl Pending {
-    fn new(device: &Arc<Device>, unique: u64) -> Pending {
-        Pending { device: Arc::clone(device), unique, answered: false }
+    fn new(line: &Line, unique: u64) -> Pending {
+        Pending { line: line.clone(), unique, answered: false }
     }
 
     fn answer(mut self, fixed: &[u8], tail: &[IoSlice<'_>]) {
         self.answered = true;
-        self.device.answer(self.unique, fixed, tail);
+        self.line.answer(self.unique, fixed, tail);
+    }
+
+    fn fill(mut self, size: usize, fill: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) {
+        self.answered = true;
+        self.line.fill(self.unique, size, fill);
     }
 
     fn refuse(mut self, errno: Errno) {
         self.answered = true;
-        self.device.refuse(self.unique, errno);
+        self.line.refuse(self.unique, errno);
     }
 }
 
@@ -46,7 +51,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if !self.answered {
             tracing::error!(unique = self.unique, "a request was dropped without an answer");
-            self.device.refuse(self.unique, Errno::EIO);
+            self.line.refuse(self.unique, Errno::EIO);
         }
     }
 }
@@ -81,8 +86,8 @@ impl<T> std::fmt::Debug for Destination<T> {
 }
 
 impl<T: Answer> Reply<T> {
-    pub(crate) fn kernel(device: &Arc<Device>, unique: u64, form: Form) -> Reply<T> {
-        Reply { to: Destination::Kernel(Pending::new(device, unique), form) }
+    pub(crate) fn kernel(line: &Line, unique: u64, form: Form) -> Reply<T> {
+        Reply { to: Destination::Kernel(Pending::new(line, unique), form) }
     }
 
     /// A reply that calls a function instead of answering the kernel: for stores over stores, and
@@ -127,29 +132,29 @@ macro_rules! answer {
 
 answer!((), |_value, pending, _form| pending.answer(&[], &[]));
 answer!(Entry, |entry, pending, _form| {
-    let raw = answer::RawEntry::new(&entry.attr, pending.device.connection.timeouts);
+    let raw = answer::RawEntry::new(&entry.attr, pending.line.connection().timeouts);
     pending.answer(raw.as_bytes(), &[]);
 });
 answer!(Attr, |attr, pending, form| {
-    let timeouts = pending.device.connection.timeouts;
+    let timeouts = pending.line.connection().timeouts;
     match form {
         Form::Usual => pending.answer(answer::RawAttrOut::new(&attr, timeouts).as_bytes(), &[]),
         Form::Other => pending.answer(answer::RawStatx::new(&attr, timeouts).as_bytes(), &[]),
     }
 });
 answer!(Opened, |opened, pending, _form| {
-    let flags = open_flags(&pending.device.connection, &opened.attr);
+    let flags = open_flags(pending.line.connection(), &opened.attr);
     let raw = answer::RawOpen { handle: opened.handle.0, flags, backing: 0 };
     pending.answer(raw.as_bytes(), &[]);
 });
 answer!(OpenedDirectory, |opened, pending, _form| {
-    let exclusive = pending.device.connection.cache == Cache::Exclusive;
+    let exclusive = pending.line.connection().cache == Cache::Exclusive;
     let flags = if exclusive { answer::OPEN_CACHE_DIR | answer::OPEN_KEEP_CACHE } else { 0 };
     let raw = answer::RawOpen { handle: opened.handle.0, flags, backing: 0 };
     pending.answer(raw.as_bytes(), &[]);
 });
 answer!(Created, |created, pending, _form| {
-    let connection = &pending.device.connection;
+    let connection = pending.line.connection();
     let flags = open_flags(connection, &created.entry.attr);
     let raw = answer::RawCreate {
         entry: answer::RawEntry::new(&created.entry.attr, connection.timeouts),
@@ -222,8 +227,8 @@ impl std::fmt::Debug for DataDestination {
 }
 
 impl DataReply {
-    pub(crate) fn kernel(device: &Arc<Device>, unique: u64) -> DataReply {
-        DataReply { to: DataDestination::Kernel(Pending::new(device, unique)) }
+    pub(crate) fn kernel(line: &Line, unique: u64) -> DataReply {
+        DataReply { to: DataDestination::Kernel(Pending::new(line, unique)) }
     }
 
     /// A reply that calls a function instead of answering the kernel, with the bytes as they lie.
@@ -238,6 +243,18 @@ impl DataReply {
         match self.to {
             DataDestination::Kernel(pending) => pending.answer(&[], &[IoSlice::new(data)]),
             DataDestination::Call(function) => function(Ok(&[IoSlice::new(data)])),
+        }
+    }
+
+    /// Answer with up to `size` bytes that `fill` provides: if possible, in the very place where the
+    /// kernel takes them.
+    pub fn fill(self, size: usize, fill: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) {
+        match self.to {
+            DataDestination::Kernel(pending) => pending.fill(size, fill),
+            DataDestination::Call(function) => with_scratch(size, |buffer| match fill(buffer) {
+                Ok(count) => function(Ok(&[IoSlice::new(&buffer[..count])])),
+                Err(errno) => function(Err(errno)),
+            }),
         }
     }
 

@@ -6,16 +6,19 @@
 //! the node's identity, and offers no way to lay a payload on a page.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use crate::attach::attach;
 use crate::cache::Cache;
 use crate::conversation;
-use crate::crew::{Crew, Duty};
+use crate::crew::{Crew, Duty, Lookout, Strength};
 use crate::device::{Buffer, Connection, Device};
-use crate::negotiation::Negotiation;
+use crate::line::Line;
+use crate::negotiation::{Negotiation, Terms};
+use crate::protocol::question::Question;
+use crate::ring::{self, Queue};
 use crate::store::Store;
 
 /// How to mount.
@@ -41,6 +44,8 @@ pub struct Options {
     pub max_write: u32,
     /// At most so many requests are served at a time.
     pub threads: usize,
+    /// Take requests over `io_uring` where the kernel offers it.
+    pub rings: bool,
 }
 
 impl Options {
@@ -57,6 +62,7 @@ impl Options {
             extra: Vec::new(),
             max_write: largest_request(),
             threads: 32,
+            rings: true,
         }
     }
 }
@@ -75,32 +81,60 @@ fn largest_request() -> u32 {
 pub struct Session {
     fuser: fuser::Session<Negotiation>,
     crew: Arc<Crew<Service>>,
+    queues: Vec<Arc<Crew<Queue>>>,
 }
 
 impl Session {
     /// Mount, and begin to serve.
     pub fn mount(store: Arc<dyn Store>, options: &Options) -> io::Result<Session> {
-        let (negotiation, terms) = Negotiation::new(options.cache, options.max_write);
+        let rings = options.rings && ring::queues().is_some() && ring::is_possible();
+        let (negotiation, terms) = Negotiation::new(options.cache, options.max_write, rings);
         let fuser = attach(options, negotiation)?;
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Arc::new(Connection::new(options.cache));
-        let device = Device::new(fuser.as_fd().try_clone_to_owned()?, connection);
-        let payload = terms.max_write as usize;
-        let post = Post { device: Arc::new(device), buffer: Buffer::new(payload) };
-        let crew = Crew::start(Service { store, payload }, options.threads, post)?;
-        Ok(Session { fuser, crew })
+        let device = Arc::new(Device::new(fuser.as_fd().try_clone_to_owned()?, connection));
+        let lookout = Lookout::start()?;
+        let queues = start_queues(&store, &device, terms, options.threads, &lookout)?;
+        let few = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+        let strength = Strength { few, most: options.threads };
+        let service = Service { store, device, payload: terms.max_write as usize };
+        let crew = Crew::start(service, strength, &lookout)?;
+        Ok(Session { fuser, crew, queues })
     }
 
     /// Wait until the tree is unmounted, by whomever, and every request is answered.
     pub fn wait(self) {
         self.crew.wait();
+        for queue in self.queues {
+            queue.wait();
+        }
         drop(self.fuser);
     }
+}
+
+/// A crew for each queue of the kernel, if requests come over rings.
+fn start_queues(
+    store: &Arc<dyn Store>,
+    device: &Arc<Device>,
+    terms: Terms,
+    threads: usize,
+    lookout: &Arc<Lookout>,
+) -> io::Result<Vec<Arc<Crew<Queue>>>> {
+    let count = ring::queues().filter(|_| terms.rings).unwrap_or(0);
+    let start = |number| {
+        let descriptor: OwnedFd = device.descriptor()?;
+        let (store, connection) = (Arc::clone(store), Arc::clone(&device.connection));
+        let payload = terms.max_write as usize;
+        let queue = Queue::new(store, connection, descriptor, number, payload);
+        Crew::start(queue, Strength { few: 1, most: threads }, lookout)
+    };
+    (0..count).map(start).collect()
 }
 
 /// Reads requests of the kernel, and has them answered.
 struct Service {
     store: Arc<dyn Store>,
+    device: Arc<Device>,
     payload: usize,
 }
 
@@ -112,6 +146,7 @@ impl std::fmt::Debug for Service {
 
 /// A descriptor of the connection, and room for a request.
 struct Post {
+    line: Line,
     device: Arc<Device>,
     buffer: Buffer,
 }
@@ -123,16 +158,20 @@ impl Duty for Service {
         "iofwd-fuse"
     }
 
-    fn equip(&self, from: &Post) -> io::Result<Post> {
-        let device = Arc::new(from.device.another()?);
-        Ok(Post { device, buffer: Buffer::new(self.payload) })
+    fn equip(&self) -> io::Result<Post> {
+        let device = Arc::new(self.device.another()?);
+        let line = Line::Device(Arc::clone(&device));
+        Ok(Post { line, device, buffer: Buffer::new(self.payload) })
     }
 
-    fn serve(&self, post: &mut Post, begin: &dyn Fn(&Post)) -> bool {
+    fn serve(&self, post: &mut Post, begin: &dyn Fn()) -> bool {
         match post.device.receive(&mut post.buffer) {
             Ok(Some(length)) => {
-                begin(post);
-                conversation::serve(&*self.store, &post.device, post.buffer.filled(length));
+                begin();
+                match Question::parse(post.buffer.filled(length)) {
+                    Some(question) => conversation::serve(&*self.store, &post.line, question),
+                    None => tracing::error!(length, "the kernel sent something that is no request"),
+                }
                 true
             }
             Ok(None) => false,

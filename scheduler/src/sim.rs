@@ -23,13 +23,13 @@ mod tally;
 mod workload;
 mod world;
 
-pub use device::Device;
+pub use device::{Device, Stretch};
 pub use forwarding::{Dispatch, Forwarding, Library, MakePolicy};
 pub use network::{Link, Rate};
 pub use random::Random;
 pub use report::{Bar, JobReport, Report, Sizes, jain};
 pub use scenario::{Platform, Scenario, ScenarioError};
-pub use server::{Congestion, Measured};
+pub use server::{Command, Congestion, Measured, Server};
 pub use tally::{Mean, Spread};
 pub use workload::{Job, Pattern};
 

@@ -48,6 +48,10 @@ impl Agent {
         report.add("node_descriptors", open);
         report.add("node_descriptors_limit", limit);
         self.layouts.report(&mut report);
+        self.ways.report(&mut report);
+        if let Some(keeper) = &self.keeper {
+            keeper.report(&mut report);
+        }
         for (name, value) in self.engine.report().iter() {
             report.add(name, value);
         }

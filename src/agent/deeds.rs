@@ -5,16 +5,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use iofwd_mount::store::{
-    Attr, Changes, Controlled, Created, Entry, HandleId, NewNode, NodeId, OpenHow, Opened,
+    Attr, Changes, Controlled, Created, Entry, HandleId, NewNode, NodeId, OpenHow, Opened, WriteAt,
 };
-use iofwd_mount::{Caller, DirectoryReply, Errno};
+use iofwd_mount::{Caller, DirectoryReply, Errno, Reply};
 
-use crate::backend::posix::{File, Found, Inode, Made};
+use crate::backend::posix::{File, Found, Identity, Inode, Made};
 use crate::control::LAYOUT;
 
 use super::Agent;
+use super::engine::Asker;
 use super::files::OpenFile;
 use super::nodes::Node;
+use super::once::Ticket;
 
 impl Agent {
     /// The node, with this thread acting as the caller.
@@ -62,6 +64,7 @@ impl Agent {
         let attr = node.name(file.attr(&node.inode)?);
         let open = OpenFile::new(node, file, claim);
         self.find_layout(&open, &attr);
+        self.choose_way(&open);
         Ok(Opened { handle: self.files.insert(open), attr })
     }
 
@@ -71,6 +74,7 @@ impl Agent {
         let claim = self.claim(&node.inode);
         let open = OpenFile::new(node, made.file, claim);
         self.find_layout(&open, &entry.attr);
+        self.choose_way(&open);
         Created { entry, handle: self.files.insert(open) }
     }
 
@@ -139,6 +143,28 @@ impl Agent {
             reply.push(dirent, entry.as_ref());
             true
         })
+    }
+
+    /// Write; if it appends and comes with a ticket, once.
+    pub(super) fn write_once(
+        &self,
+        caller: &Caller,
+        at: WriteAt,
+        data: &[u8],
+        once: Option<Ticket>,
+        reply: Reply<u32>,
+    ) {
+        let open = match self.files.get(at.handle).and_then(|open| open.late_error().map(|()| open))
+        {
+            Ok(open) => open,
+            Err(errno) => return reply.send(Err(errno)),
+        };
+        open.written.store(true, Ordering::Relaxed);
+        self.ask_again_if_in_doubt(&open);
+        let identity =
+            (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
+        let asker = Asker { key: caller.request, job: self.callers.job(caller), once };
+        self.engine.write(asker, identity, open, &at, data, reply);
     }
 
     pub(super) fn flush_file(&self, handle: HandleId) -> Result<(), Errno> {

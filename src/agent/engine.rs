@@ -7,6 +7,7 @@
 mod call;
 mod clock;
 mod cost;
+mod devices;
 mod growth;
 mod levels;
 mod look;
@@ -39,9 +40,12 @@ use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
 
+use super::once::Ticket;
+
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
+use devices::Devices;
 use levels::Levels;
 use recorded::Recorded;
 use slow::Slow;
@@ -68,6 +72,8 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// What the servers are as slow as.
+    devices: Devices,
     /// For the bytes of writes that wait.
     budget: Arc<Budget>,
     /// A request that takes longer is told of in the log.
@@ -123,17 +129,16 @@ impl Engine {
             identity: None,
             payload: Payload::None,
             append: false,
+            once: None,
             answer: Answer::Read(reply.take().expect("asked for once")),
         });
         let (Some(id), Some(reply)) = (id, reply) else { return };
-        transfer::with_buffer(stretch.extent.length as usize, |buffer| {
+        self.wait_for_device(asked, stretch);
+        reply.fill(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.read(&[*stretch], into);
             self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
-            match result {
-                Ok(count) => reply.data(&buffer[..count]),
-                Err(errno) => reply.error(errno),
-            }
+            result
         });
     }
 
@@ -190,15 +195,28 @@ impl Engine {
             identity: identity.clone(),
             payload: copied.take().unwrap_or_else(|| Payload::copy(data, budget.take(data.len()))),
             append: at.append,
+            once: asked.asker.once.clone(),
             answer: answer.take().expect("asked for once"),
         });
         let (Some(id), Some(answer)) = (id, answer) else { return };
+        self.wait_for_device(asked, stretch);
         if let Some(identity) = &identity {
             identity.assume();
         }
-        let result = asked.open.write(&[*stretch], &[IoSlice::new(data)], at.append);
+        let from = &[IoSlice::new(data)];
+        let result = match &asked.asker.once {
+            Some(once) if at.append => asked.open.append_once(once, data),
+            _ => asked.open.write(&[*stretch], from, at.append),
+        };
         self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
         answer.send(result.map(call::Done::Written));
+    }
+
+    /// What is done on this thread takes as long as its device does.
+    fn wait_for_device(&self, asked: &Asked<'_>, stretch: &Stretch) {
+        let server = stretch.server.unwrap_or(ServerId(0));
+        let local = Extent::new(stretch.local, stretch.extent.length);
+        self.core.devices.serve_one(server, asked.open.file(), local, asked.operation);
     }
 
     /// One request for each stretch; the call is answered when the last is done.
@@ -217,6 +235,7 @@ impl Engine {
                 identity: identity.cloned(),
                 payload: payload(&stretch),
                 append: false,
+                once: None,
                 answer: Answer::Part(Arc::clone(whole), index, stretch.extent.length),
             };
             (stretch, piece)
@@ -256,12 +275,14 @@ impl Drop for Engine {
 }
 
 /// On whose behalf a read or write is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asker {
     /// Names the call, should it be interrupted.
     pub(crate) key: RequestKey,
     /// The job it belongs to.
     pub(crate) job: JobId,
+    /// It must not be done twice.
+    pub(crate) once: Option<Ticket>,
 }
 
 /// Who asks for what, of which file.

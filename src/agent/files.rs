@@ -28,12 +28,19 @@ pub(super) struct OpenFile {
 impl OpenFile {
     pub(super) fn new(node: Arc<Node>, file: File, claim: Option<Claim>) -> OpenFile {
         let seen = node.late_errors.opened();
+        node.opened();
         OpenFile { node, file, written: AtomicBool::new(false), seen, _claim: claim }
     }
 
     /// Report an error that came too late for the call that caused it, once.
     pub(super) fn late_error(&self) -> Result<(), Errno> {
         self.node.late_errors.check(&self.seen)
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.node.closed();
     }
 }
 
@@ -50,14 +57,14 @@ pub(super) type Files = Table<OpenFile>;
 pub(super) type Directories = Table<Mutex<Directory>>;
 
 impl Files {
-    pub(super) fn files() -> Files {
-        Table::numbered_from(1)
+    pub(super) fn files(first: u64) -> Files {
+        Table::numbered_from(first + 1)
     }
 }
 
 impl Directories {
-    pub(super) fn directories() -> Directories {
-        Table::numbered_from(2)
+    pub(super) fn directories(first: u64) -> Directories {
+        Table::numbered_from(first + 2)
     }
 }
 

@@ -31,6 +31,10 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn look(&self, names: Names) -> Export;
     /// Where reads and writes wait for their turn.
     fn engine(&self) -> &Engine;
+    /// The agent of a directory, if it is one: what its clients have can be found again by another.
+    fn directory(&self) -> Option<&Agent> {
+        None
+    }
     /// The agent of a data server, if it is one's.
     fn data_server(&self) -> Option<&Agent> {
         None
@@ -76,6 +80,10 @@ impl Forwarder for Agent {
 
     fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    fn directory(&self) -> Option<&Agent> {
+        Some(self)
     }
 
     fn data_server(&self) -> Option<&Agent> {

@@ -9,6 +9,7 @@
 //! trimmed under that epoch and says so, and the epoch goes up once more. Whoever wrote under an older
 //! one writes again. Nobody waits for anybody, and nothing is lost if the agent that began dies.
 
+mod desk;
 mod objects;
 mod orphans;
 mod parting;
@@ -28,18 +29,21 @@ use iofwd_mount::{Caller, Errno};
 
 use crate::backend::objects::Objects;
 use crate::backend::posix::{Birth, Identity, Inode, Key};
+use crate::report::Report;
 use crate::wire::stripe::{Epoch, Standing, Stripes, Wish};
 
 use super::Agent;
 use super::engine::EngineSettings;
 use super::files::OpenFile;
 use super::nodes::Node;
+use super::survival::Survival;
 
 use orphans::Orphans;
 use parting::Partings;
 use roster::Roster;
 use turns::Turns;
 
+pub use desk::Desk;
 pub(super) use parting::Claim;
 pub(super) use serve::Visitor;
 
@@ -47,6 +51,7 @@ pub(super) use serve::Visitor;
 #[derive(Debug)]
 pub(super) struct Keeper {
     objects: Objects,
+    desk: Desk,
     roster: Roster,
     orphans: Orphans,
     partings: Partings,
@@ -64,13 +69,19 @@ struct File {
 
 impl Agent {
     /// The agent of a data server: names and objects in one directory.
-    pub fn data_server(directory: &Path, settings: &EngineSettings) -> Result<Agent, Errno> {
+    pub fn data_server(
+        directory: &Path,
+        settings: &EngineSettings,
+        survival: Option<Survival>,
+        desk: Desk,
+    ) -> Result<Agent, Errno> {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
-        let mut agent = Agent::new(&names, settings)?;
+        let mut agent = Agent::surviving(&names, settings, survival)?;
         let orphans = Orphans::open(&directory.join("orphans"), agent.tree.root())?;
         agent.keeper = Some(Arc::new(Keeper {
             objects: Objects::open(&directory.join("objects"))?,
+            desk,
             roster: Roster::open(directory)?,
             orphans,
             partings: Partings::default(),
@@ -81,6 +92,11 @@ impl Agent {
 }
 
 impl Keeper {
+    /// What was done with the objects.
+    pub(super) fn report(&self, report: &mut Report) {
+        self.desk.report(report);
+    }
+
     /// The stripes of a file; made as wished if it has none.
     fn stripes(&self, node: &Node, wish: Option<Wish>) -> Result<Stripes, Errno> {
         if !node.inode.is_file() {

@@ -59,7 +59,10 @@ pub(super) struct Layouts {
 
 impl Layouts {
     pub(super) fn new(settings: &EngineSettings, root: &Path) -> Result<Layouts, Errno> {
-        let servers = Servers::new(settings.queues());
+        let servers = match settings.layouts.servers.as_slice() {
+            [] => Servers::new(settings.queues()),
+            list => Servers::fixed(list),
+        };
         let everything = settings.everything().map_err(|reason| {
             tracing::error!(%reason, "no file can be laid out so");
             Errno::EINVAL
@@ -81,6 +84,11 @@ impl Layouts {
             placement: placement::start(settings.layouts.ceph_command.as_ref())?,
             counts: Counts::default(),
         })
+    }
+
+    /// How many servers have a number by now.
+    pub(super) fn count(&self) -> u32 {
+        self.servers.count()
     }
 
     /// The servers that have a queue, by its number.

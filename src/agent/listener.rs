@@ -18,7 +18,7 @@ use crate::wire::agree;
 use crate::wire::greeting::{Bytes32, Enter, Hello, Offer, Purpose, Reception};
 
 use super::control::obey;
-use super::service::{Peer, Service};
+use super::service::{Peer, Service, Wanted};
 use super::session::Session;
 
 /// Places that are listened at.
@@ -250,13 +250,21 @@ async fn fulfil(
     // Looks at files, which may take its time.
     let fulfilled = tokio::task::spawn_blocking(move || match purpose {
         Purpose::Mount { export, subtree, client } => {
-            let (session, welcome) = service.admit(&peer, &export, &subtree, &client)?;
+            let wanted = Wanted { export: &export, subtree: &subtree, client: &client };
+            let (session, welcome) = service.admit(&peer, &wanted)?;
             tracing::info!(client = session.client(), session = session.id(), export, "client");
             Ok((Some(session), Reception::Welcome(welcome)))
         }
         Purpose::Join { session, token } => {
             let (session, welcome) = service.join(session, &token)?;
             Ok((Some(session), Reception::Welcome(welcome)))
+        }
+        Purpose::Resume { token, export, subtree, client } => {
+            let wanted = Wanted { export: &export, subtree: &subtree, client: &client };
+            Ok(match service.resume(&peer, &token, &wanted)? {
+                Some((session, welcome)) => (Some(session), Reception::Welcome(welcome)),
+                None => (None, Reception::Unknown),
+            })
         }
         Purpose::Control { words } => Ok((None, Reception::Told(obey(&service, &peer, &words)?))),
     });

@@ -11,16 +11,18 @@ use std::time::Duration;
 use dashmap::DashMap;
 
 use iofwd_mount::caller::RequestKey;
-use iofwd_mount::store::{Lock, LockKind, LockOwner, LockRequest, NodeId};
+use iofwd_mount::store::{HandleId, Lock, LockKind, LockOwner, LockRequest, NodeId};
 use iofwd_mount::{Errno, Reply};
 
-use crate::backend::posix::RangeLocks;
+use crate::backend::posix::{Key, RangeLocks};
+use crate::ranges::Ranges;
 
 use super::files::OpenFile;
-use ranges::Ranges;
+use super::state::{SessionName, State};
+use written::Written;
 
 mod deadlock;
-mod ranges;
+mod written;
 
 /// All locks that callers of this agent hold or wait for.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(super) struct Locks {
     held: DashMap<(NodeId, LockOwner), Held>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// Clients whose locks are written down, should the agent die.
+    written: Written,
 }
 
 /// The `fcntl` locks of one owner on one file: at the backing, and for the record.
@@ -35,6 +39,7 @@ pub(super) struct Locks {
 struct Held {
     at_backing: RangeLocks,
     ranges: Ranges,
+    file: Key,
 }
 
 #[derive(Debug, Default)]
@@ -105,19 +110,57 @@ impl Locks {
 
     /// A process closed the file, or ended: its `fcntl` locks on it are gone.
     pub(super) fn release(&self, node: NodeId, owner: LockOwner) {
-        if self.held.remove(&(node, owner)).is_some() {
+        if let Some((_, held)) = self.held.remove(&(node, owner)) {
+            self.written.release(held.file, owner, false);
+            drop(held);
             self.released();
         }
     }
 
-    /// A client is gone, and with it all locks of its processes, and those it waits for.
-    pub(super) fn release_client(&self, client: u64) {
+    /// From now on the locks of a client are written down.
+    pub(super) fn write_down(&self, client: u64, state: Arc<State>, session: SessionName) {
+        self.written.begin(client, state, session);
+    }
+
+    /// Nothing more is written down for a client: what is, is ended, or another agent's.
+    pub(super) fn written_no_more(&self, client: u64) {
+        self.written.end(client);
+    }
+
+    /// An open file of a client is gone, and with it a `flock` that it may have held.
+    pub(super) fn closed(&self, file: Key, handle: HandleId, client: u64) {
+        self.written.closed(file, handle, client);
+        self.released();
+    }
+
+    /// Take a lock that a client had before its agent died.
+    pub(super) fn reclaim(&self, request: &LockRequest, file: &OpenFile) -> Result<(), Errno> {
+        self.attempt(request, file)
+    }
+
+    /// A client has reclaimed all that it holds: of the rest it never heard, or has released it.
+    pub(super) fn reclaimed(&self, client: u64) {
+        self.written.retain(client, |file, owner| {
+            let of = |slot: &(NodeId, LockOwner)| slot.1 == LockOwner { client, key: owner };
+            let held = self.held.iter().find(|held| of(held.key()) && held.file == file);
+            held.map(|held| held.ranges.clone())
+        });
+    }
+
+    /// A client is cut off: it waits for nothing any more; what it holds it keeps.
+    pub(super) fn stop_waiting(&self, client: u64) {
         let mut waiting = self.waiting();
         let (gone, stay): (VecDeque<_>, VecDeque<_>) =
             waiting.queue.drain(..).partition(|waiter| waiter.request.owner.client == client);
         waiting.queue = stay;
         drop(waiting);
         gone.into_iter().for_each(|waiter| waiter.reply.send(Err(Errno::EINTR)));
+    }
+
+    /// A client is gone, and with it all locks of its processes, and those it waits for.
+    pub(super) fn release_client(&self, client: u64) {
+        self.stop_waiting(client);
+        self.written.end(client);
         self.held.retain(|(_, owner), _| owner.client != client);
         self.released();
     }
@@ -154,6 +197,10 @@ impl Locks {
     }
 
     fn attempt(&self, request: &LockRequest, file: &OpenFile) -> Result<(), Errno> {
+        self.written.set(file.node.inode.key(), request, || self.attempt_at_backing(request, file))
+    }
+
+    fn attempt_at_backing(&self, request: &LockRequest, file: &OpenFile) -> Result<(), Errno> {
         if request.whole_file {
             return file.file.lock(request.lock.kind);
         }
@@ -175,7 +222,7 @@ impl Locks {
         at_backing.set(&request.lock)?;
         let mut ranges = Ranges::default();
         ranges.set(request.lock);
-        self.held.insert(slot, Held { at_backing, ranges });
+        self.held.insert(slot, Held { at_backing, ranges, file: file.node.inode.key() });
         Ok(())
     }
 

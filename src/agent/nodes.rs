@@ -1,7 +1,7 @@
 //! The nodes the kernel knows: numbers it names them by, and how often it was told of them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
@@ -11,6 +11,7 @@ use iofwd_mount::store::{Attr, Entry, NodeId};
 
 use crate::backend::posix::{Found, Inode, Key};
 
+use super::kept::HiddenName;
 use super::latch::Latch;
 use super::layouts::Kept;
 
@@ -22,6 +23,12 @@ pub(super) struct Node {
     pub(super) late_errors: Latch,
     /// Where its bytes are, if it was ever opened.
     pub(super) layout: Kept,
+    /// The name that it was given when it lost its last one while it was open.
+    pub(super) hidden: Mutex<Option<HiddenName>>,
+    /// How often it is open.
+    open: AtomicUsize,
+    /// What clients show to get it back.
+    pub(super) voucher: OnceLock<Box<[u8]>>,
     references: AtomicU64,
 }
 
@@ -33,6 +40,9 @@ impl Node {
             inode,
             late_errors: Latch::default(),
             layout: Kept::default(),
+            hidden: Mutex::default(),
+            open: AtomicUsize::new(0),
+            voucher: OnceLock::new(),
             references,
         })
     }
@@ -42,9 +52,35 @@ impl Node {
         self.references.fetch_sub(count, Ordering::AcqRel) <= count
     }
 
-    /// Attributes with the node's number filled in.
+    /// Attributes with the node's number filled in. A hidden name does not count.
     pub(super) fn name(&self, attr: Attr) -> Attr {
-        Attr { node: self.id, ..attr }
+        let is_hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let links = attr.links.saturating_sub(u32::from(is_hidden));
+        Attr { node: self.id, links, ..attr }
+    }
+
+    /// It is open once more.
+    pub(super) fn opened(&self) {
+        self.open.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// It is closed once.
+    pub(super) fn closed(&self) {
+        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.show_if_closed();
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire) > 0
+    }
+
+    /// A hidden name is of no use to what is not open.
+    pub(super) fn show_if_closed(&self) {
+        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_open() {
+            drop(hidden.take());
+        }
     }
 
     /// Attributes as an entry: the kernel counts it as a reference.
@@ -62,11 +98,12 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(root: Arc<Inode>) -> Nodes {
+    /// Only the root yet; the others are numbered from `first` on.
+    pub(super) fn new(root: Arc<Inode>, first: u64) -> Nodes {
         let nodes = Nodes {
             by_id: DashMap::new(),
             by_key: DashMap::new(),
-            next: AtomicU64::new(NodeId::ROOT.0 + 1),
+            next: AtomicU64::new(first + NodeId::ROOT.0 + 1),
         };
         let node = Node::new(NodeId::ROOT, root);
         nodes.by_key.insert(node.inode.key(), Arc::clone(&node));
@@ -77,6 +114,11 @@ impl Nodes {
     /// The node of that number.
     pub(super) fn get(&self, id: NodeId) -> Result<Arc<Node>, Errno> {
         self.by_id.get(&id).map(|node| Arc::clone(&node)).ok_or(Errno::ESTALE)
+    }
+
+    /// The node of that inode, if the kernel knows it.
+    pub(super) fn known(&self, key: Key) -> Option<Arc<Node>> {
+        self.by_key.get(&key).map(|node| Arc::clone(&node))
     }
 
     /// The node that a name led to, with one more reference.

@@ -1,6 +1,8 @@
 //! An agent that serves clients of other processes and nodes: its exports, its clients, and the
 //! terms on which they are let in.
 
+mod clients;
+
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,12 +23,16 @@ use crate::penalty::Penalties;
 use crate::report::Report;
 use crate::settings::{self, Settings, Transport};
 use crate::tls::AgentTls;
-use crate::wire::greeting::{Bytes32, Welcome};
+use crate::wire::greeting::Bytes32;
 
 use super::Forwarder;
 use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
-use super::session::{Counts, Rights, Session, Squash, Terms};
+use super::session::{Counts, Rights, Session, Squash};
+use super::state::{Orphans, State};
+use super::survival::Survival;
+
+pub(super) use clients::Wanted;
 
 /// An agent with its exports and clients.
 #[derive(Debug)]
@@ -41,6 +47,9 @@ pub struct Service {
     counts: Arc<Counts>,
     penalties: Mutex<Penalties>,
     pub(super) pages: Pages,
+    /// What outlives the agent, if anything does.
+    state: Option<Arc<State>>,
+    orphans: Mutex<(Instant, Orphans)>,
     begun: Instant,
     is_stopping: AtomicBool,
 }
@@ -86,7 +95,7 @@ impl Service {
     /// Open the exports, each as it is said; nobody can connect yet.
     pub fn new(
         settings: Settings,
-        open: &dyn Fn(&settings::Export, &EngineSettings) -> Opened,
+        open: &dyn Fn(&settings::Export, &EngineSettings, Option<Survival>) -> Opened,
     ) -> Result<Arc<Service>, String> {
         let key = settings.key_file.as_deref().map(Key::load).transpose();
         let key = key.map_err(|error| error.to_string())?;
@@ -98,14 +107,13 @@ impl Service {
         let mut engine = engine_settings(&settings);
         engine.layouts = layouts(&settings.layout)?;
         engine.check()?;
-        let exports: Result<Vec<Export>, String> = settings
-            .exports
-            .iter()
-            .map(|export| {
-                let agent = open(export, &engine)?;
-                Ok(Export { settings: export.clone(), agent })
-            })
-            .collect();
+        let state = open_state(&settings)?;
+        let open = |export: &settings::Export| {
+            let survival = state.as_ref().map(|state| Survival::new(state, &export.name));
+            let agent = open(export, &engine, survival)?;
+            Ok(Export { settings: export.clone(), agent })
+        };
+        let exports: Result<Vec<Export>, String> = settings.exports.iter().map(open).collect();
         let hub = Hub::start(THREADS, settings.limits.memory as usize)
             .map_err(|error| format!("cannot start: {error}"))?;
         Ok(Arc::new(Service {
@@ -119,56 +127,11 @@ impl Service {
             counts: Arc::default(),
             penalties: Mutex::default(),
             pages: Pages::default(),
+            state,
+            orphans: Mutex::new((Instant::now(), Orphans::default())),
             begun: Instant::now(),
             is_stopping: AtomicBool::new(false),
         }))
-    }
-
-    /// A client that wants to use an export: a session for it, or why not.
-    pub(super) fn admit(
-        &self,
-        peer: &Peer,
-        name: &str,
-        subtree: &[u8],
-        client: &str,
-    ) -> Result<(Arc<Session>, Welcome), String> {
-        self.sessions.retain(|_, known| !known.session.has_ended());
-        if self.sessions.len() >= self.settings.limits.clients as usize {
-            return Err(format!(
-                "it has {} clients already, as many as limits.clients allows",
-                self.sessions.len()
-            ));
-        }
-        let export = self.export(peer, name)?;
-        let root = self.root(export, subtree)?;
-        let id = self.next.fetch_add(1, Ordering::Relaxed) & ((1 << 24) - 1);
-        let terms = Terms {
-            id,
-            client: format!("{} at {peer}", clean(client)),
-            agent: Arc::clone(&export.agent),
-            root,
-            rights: rights(&export.settings, peer)?,
-        };
-        let mut token = [0; 32];
-        getrandom::fill(&mut token).map_err(|error| format!("no random numbers: {error}"))?;
-        let session = Session::new(terms, Arc::clone(&self.counts));
-        let known = Known { session: Arc::clone(&session), token, connections: 1 };
-        self.sessions.insert(id, known);
-        Ok((session, self.welcome(id, token)))
-    }
-
-    /// One more connection of a client that is there.
-    pub(super) fn join(&self, id: u64, token: &Bytes32) -> Result<(Arc<Session>, Welcome), String> {
-        let mut known = self.sessions.get_mut(&id).ok_or("there is no such client")?;
-        // Where tokens could be guessed there is a key, and it was proven before.
-        if known.token != *token || known.session.has_ended() {
-            return Err("there is no such client".into());
-        }
-        if known.connections >= CONNECTIONS_MOST {
-            return Err(format!("a client may have {CONNECTIONS_MOST} connections"));
-        }
-        known.connections += 1;
-        Ok((Arc::clone(&known.session), self.welcome(id, *token)))
     }
 
     /// From here on the client is served.
@@ -177,11 +140,6 @@ impl Service {
         if let Err(error) = session.connect(&self.hub, socket, grant) {
             tracing::warn!(client = session.client(), %error, "a connection could not be used");
         }
-    }
-
-    fn welcome(&self, session: u64, token: Bytes32) -> Welcome {
-        let idle_ms = self.settings.limits.idle.as_millis() as u32;
-        Welcome { session, token, grant: self.grant() as u32, idle_ms }
     }
 
     fn grant(&self) -> usize {
@@ -237,15 +195,9 @@ impl Service {
         &self.settings.listen
     }
 
-    /// How often to look for clients that are silent.
-    pub fn reaping(&self) -> Duration {
-        (self.settings.limits.idle / 8).max(Duration::from_millis(100))
-    }
-
-    /// Give up clients that are silent.
-    pub fn reap(&self) {
-        self.hub.reap(self.settings.limits.idle);
-        self.sessions.retain(|_, known| !known.session.has_ended());
+    /// How often to look after clients.
+    pub fn tending(&self) -> Duration {
+        TENDING
     }
 
     /// Whether it takes on nothing new.
@@ -266,6 +218,7 @@ impl Service {
         self.wait_for_answers();
         let report = self.totals();
         self.hub.stop("the agent stops");
+        self.sessions.iter().for_each(|known| known.session.leave_hidden());
         if failures.is_empty() {
             Ok(report)
         } else {
@@ -344,6 +297,25 @@ impl Service {
     }
 }
 
+/// The directory of what outlives the agent. One that the settings name must be usable.
+fn open_state(settings: &Settings) -> Result<Option<Arc<State>>, String> {
+    let Some(directory) = settings.state_directory() else {
+        tracing::warn!("no state directory: clients that lose this agent cannot go on");
+        return Ok(None);
+    };
+    match State::open(&directory) {
+        Ok(state) => Ok(Some(Arc::new(state))),
+        Err(error) if settings.state.is_some() => {
+            Err(format!("state: cannot use {}: {error}", directory.display()))
+        }
+        Err(error) => {
+            tracing::warn!(directory = %directory.display(), %error,
+                "clients that lose this agent cannot go on: set state to a directory of its own");
+            Ok(None)
+        }
+    }
+}
+
 /// How the engines of an agent are set up.
 pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
     let scheduler = &settings.scheduler;
@@ -352,11 +324,12 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
         window: scheduler.window,
         servers: scheduler.servers,
         stripe: scheduler.stripe,
+        place: settings.agent,
         layouts: LayoutSettings::default(),
         depth: scheduler.depth,
         job_variables: settings.job.variables.clone(),
-        record: None,
         slow: settings.telemetry.slow,
+        ..EngineSettings::default()
     }
 }
 
@@ -370,6 +343,7 @@ fn layouts(settings: &settings::LayoutSettings) -> Result<LayoutSettings, String
     }
     Ok(LayoutSettings {
         queues: settings.queues,
+        servers: settings.servers.clone(),
         rules: settings.rules.clone(),
         advice,
         ceph_command: settings.ceph_command.clone(),
@@ -415,5 +389,7 @@ fn clean(text: &str) -> String {
 const THREADS: usize = 64;
 /// Connections that one client may have.
 const CONNECTIONS_MOST: usize = 4;
+/// How soon a client that is silent, or that another agent waits for, is noticed.
+const TENDING: Duration = Duration::from_millis(200);
 /// How long an agent that stops waits for the last answers.
 const ANSWERS: Duration = Duration::from_secs(60);

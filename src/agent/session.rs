@@ -1,17 +1,21 @@
 //! One client of the agent: what it holds, and who it may speak for.
 //!
-//! A client names only nodes and open files that it was told of itself; everything it holds is given
-//! back when its last connection is gone.
+//! A client names only nodes and open files that it was told of itself, or has a voucher for. What it
+//! holds is kept for a while when its last connection is gone, if it can come back; then everything
+//! is given back.
 
 mod connection;
 mod dispatch;
+mod once;
 mod responder;
+mod restore;
 mod rights;
 mod stripes;
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
@@ -22,7 +26,9 @@ use iofwd_mount::{Errno, Reply};
 
 use crate::link::{Hub, Link};
 
-use super::Forwarder;
+use super::state::{Opening, Record};
+use super::survival::Survival;
+use super::{Agent, Forwarder};
 use connection::Connection;
 
 pub use rights::{Rights, Squash};
@@ -37,12 +43,39 @@ pub struct Session {
     /// The node that the client calls its root.
     root: NodeId,
     rights: Rights,
-    /// Nodes it was told of, and how often.
-    nodes: DashMap<NodeId, u64>,
-    files: DashMap<HandleId, Kind>,
-    links: Mutex<Vec<Arc<Link>>>,
+    /// Its file among those that outlive the agent; without one it cannot come back.
+    record: Option<Arc<Record>>,
+    /// Nodes it was told of.
+    nodes: DashMap<NodeId, Told>,
+    /// What it calls nodes that it knows from another agent.
+    aliases: DashMap<NodeId, NodeId>,
+    files: DashMap<HandleId, Opened>,
+    links: Mutex<Links>,
     ended: AtomicBool,
+    /// Calls that were taken and not answered yet.
+    under_way: AtomicUsize,
+    /// How often it came back.
+    round: AtomicU64,
     counts: Arc<Counts>,
+}
+
+/// A node that a client knows.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    ours: NodeId,
+    /// How often the client was told of it,
+    references: u64,
+    /// and how many of our references that are.
+    held: u64,
+    round: u64,
+}
+
+/// What a handle of the client names.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    ours: Result<HandleId, Errno>,
+    kind: Kind,
+    round: u64,
 }
 
 /// What a handle names.
@@ -50,6 +83,13 @@ pub struct Session {
 enum Kind {
     File,
     Directory,
+}
+
+/// Connections, and since when there is none.
+#[derive(Debug, Default)]
+struct Links {
+    all: Vec<Arc<Link>>,
+    alone_since: Option<Instant>,
 }
 
 /// What became of requests, of all clients together.
@@ -65,34 +105,45 @@ pub struct Counts {
 
 /// How a session is set up.
 #[derive(Debug)]
-pub struct Terms {
+pub(super) struct Terms {
     /// The client's number, below 2^24.
-    pub id: u64,
+    pub(super) id: u64,
     /// Who it is, in words.
-    pub client: String,
+    pub(super) client: String,
     /// What it may use.
-    pub agent: Arc<dyn Forwarder>,
+    pub(super) agent: Arc<dyn Forwarder>,
     /// The directory below the export that it sees as its root.
-    pub root: NodeId,
+    pub(super) root: NodeId,
     /// As whom.
-    pub rights: Rights,
+    pub(super) rights: Rights,
+    /// What outlives the agent of it.
+    pub(super) record: Option<Record>,
 }
 
 impl Session {
     /// A client that has no connection yet.
-    pub fn new(terms: Terms, counts: Arc<Counts>) -> Arc<Session> {
-        Arc::new(Session {
+    pub(super) fn new(terms: Terms, counts: Arc<Counts>) -> Arc<Session> {
+        let session = Arc::new(Session {
             id: terms.id,
             client: terms.client,
             agent: terms.agent,
             root: terms.root,
             rights: terms.rights,
+            record: terms.record.map(Arc::new),
             nodes: DashMap::new(),
+            aliases: DashMap::new(),
             files: DashMap::new(),
-            links: Mutex::default(),
+            links: Mutex::new(Links { all: Vec::new(), alone_since: Some(Instant::now()) }),
             ended: AtomicBool::new(false),
+            under_way: AtomicUsize::new(0),
+            round: AtomicU64::new(0),
             counts,
-        })
+        });
+        if let (Some(record), Some((agent, survival))) = (&session.record, session.survivor()) {
+            let state = Arc::clone(&survival.state);
+            agent.locks.write_down(session.id, state, record.name());
+        }
+        session
     }
 
     /// Its number.
@@ -118,31 +169,83 @@ impl Session {
         grant: usize,
     ) -> std::io::Result<()> {
         let connection = Box::new(Connection::new(Arc::clone(self)));
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = self.links();
         let link = hub.adopt(socket, grant, connection)?;
         if link.is_closed() {
             return Err(std::io::ErrorKind::ConnectionReset.into());
         }
-        links.push(link);
+        links.all.push(link);
+        links.alone_since = None;
         Ok(())
     }
 
     /// Send the client away.
     pub fn close(&self, reason: &str) {
-        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let links = self.links().all.clone();
         links.iter().for_each(|link| link.close(reason));
     }
 
-    /// A connection is gone; with the last one everything the client held is.
+    /// A connection is gone; with the last one everything the client held is, unless it can come
+    /// back.
     fn disconnected(&self, link: &Arc<Link>, reason: &str) {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.retain(|other| !Arc::ptr_eq(other, link));
-        let is_last = links.is_empty();
-        drop(links);
-        if is_last && !self.ended.swap(true, Ordering::AcqRel) {
-            tracing::info!(client = self.client, session = self.id, reason, "client left");
-            self.give_back();
+        let mut links = self.links();
+        links.all.retain(|other| !Arc::ptr_eq(other, link));
+        let is_last = links.all.is_empty();
+        if is_last {
+            links.alone_since = Some(Instant::now());
         }
+        drop(links);
+        if !is_last || self.has_ended() {
+            return;
+        }
+        tracing::info!(client = self.client, session = self.id, reason, "no connection is left");
+        self.wait_no_more();
+        if self.record.is_none() {
+            self.end();
+        }
+    }
+
+    /// End it if it has had no connection for so long. Whether it is over.
+    pub(super) fn end_if_alone(&self, grace: Duration) -> bool {
+        let alone = self.links().alone_since.is_some_and(|since| since.elapsed() >= grace);
+        if alone && !self.has_ended() {
+            self.end();
+        }
+        self.has_ended()
+    }
+
+    /// The client does not come back: nothing is left of it.
+    pub(super) fn end(&self) {
+        if self.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tracing::info!(client = self.client, session = self.id, "client left");
+        if let (Some(record), Some((agent, survival))) = (&self.record, self.survivor()) {
+            agent.locks.written_no_more(self.id);
+            survival.state.end(record);
+        }
+        self.give_back();
+    }
+
+    /// The client goes on with another agent, which finds what is written down.
+    pub(super) fn let_go(&self) {
+        if !self.ended.swap(true, Ordering::AcqRel) {
+            tracing::info!(client = self.client, session = self.id, "goes on with another agent");
+            if let Some((agent, _)) = self.survivor() {
+                agent.locks.written_no_more(self.id);
+            }
+            self.leave_hidden();
+            self.give_back();
+            self.close("the client goes on with another agent");
+        }
+    }
+
+    /// Files that have lost their names are left for another agent, or for this one when it is
+    /// started again.
+    pub(super) fn leave_hidden(&self) {
+        let Some(agent) = self.agent.directory() else { return };
+        let ours: Vec<HandleId> = self.files.iter().filter_map(|open| open.ours.ok()).collect();
+        ours.into_iter().for_each(|handle| agent.leave_hidden(handle));
     }
 
     fn give_back(&self) {
@@ -158,31 +261,53 @@ impl Session {
         if theirs == NodeId::ROOT {
             return Ok(self.root);
         }
-        self.nodes.contains_key(&theirs).then_some(theirs).ok_or(Errno::ESTALE)
+        self.nodes.get(&theirs).map(|told| told.ours).ok_or(Errno::ESTALE)
     }
 
-    /// A handle, if it is the client's.
-    fn handle(&self, handle: HandleId) -> Result<HandleId, Errno> {
-        self.files.contains_key(&handle).then_some(handle).ok_or(Errno::EBADF)
+    /// A handle, if it is the client's, and what it names was not lost.
+    fn handle(&self, theirs: HandleId) -> Result<HandleId, Errno> {
+        self.files.get(&theirs).map_or(Err(Errno::EBADF), |open| open.ours)
+    }
+
+    /// What the client calls a node.
+    fn theirs(&self, ours: NodeId) -> NodeId {
+        if ours == self.root {
+            return NodeId::ROOT;
+        }
+        if self.aliases.is_empty() {
+            return ours;
+        }
+        self.aliases.get(&ours).map_or(ours, |theirs| *theirs)
     }
 
     /// Attributes, as the client knows the node.
     fn outgoing(&self, attr: Attr) -> Attr {
-        if attr.node == self.root { Attr { node: NodeId::ROOT, ..attr } } else { attr }
+        Attr { node: self.theirs(attr.node), ..attr }
     }
 
     /// The client is about to be told of a node.
     fn keep_node(&self, entry: Entry) -> Entry {
-        *self.nodes.entry(entry.attr.node).or_insert(0) += 1;
+        let ours = entry.attr.node;
+        let theirs = self.theirs(ours);
+        // The root, met again below itself, is counted under its own name.
+        let name = if theirs == NodeId::ROOT { ours } else { theirs };
+        let round = self.round.load(Ordering::Relaxed);
+        let mut told =
+            self.nodes.entry(name).or_insert(Told { ours, references: 0, held: 0, round });
+        told.references += 1;
+        told.held += 1;
+        told.round = round;
+        drop(told);
         if self.has_ended() {
-            self.forget(entry.attr.node, 1);
+            self.forget(name, 1);
         }
-        Entry { attr: self.outgoing(entry.attr) }
+        Entry { attr: Attr { node: theirs, ..entry.attr } }
     }
 
     /// The client is about to be told of an open file or directory.
     fn keep_handle(&self, handle: HandleId, kind: Kind) {
-        self.files.insert(handle, kind);
+        let round = self.round.load(Ordering::Relaxed);
+        self.files.insert(handle, Opened { ours: Ok(handle), kind, round });
         if self.has_ended() {
             self.drop_handle(handle);
         }
@@ -191,20 +316,47 @@ impl Session {
     /// The client gives up so many references to a node, but no more than it has.
     fn forget(&self, node: NodeId, references: u64) {
         let Slot::Occupied(mut held) = self.nodes.entry(node) else { return };
-        let given = references.min(*held.get());
-        *held.get_mut() -= given;
-        if *held.get() == 0 {
-            held.remove();
+        let told = held.get_mut();
+        told.references = told.references.saturating_sub(references);
+        if told.references == 0 {
+            let told = held.remove();
+            self.aliases.remove(&told.ours);
+            self.agent.forget(told.ours, told.held);
         }
-        self.agent.forget(node, given);
     }
 
     fn drop_handle(&self, handle: HandleId) {
-        let nobody = || Reply::call(|_| {});
-        match self.files.remove(&handle).map(|(_, kind)| kind) {
-            Some(Kind::File) => self.agent.release(NodeId::ROOT, handle, nobody()),
-            Some(Kind::Directory) => self.agent.releasedir(NodeId::ROOT, handle, nobody()),
-            None => {}
+        let Some((_, Opened { ours: Ok(ours), kind, .. })) = self.files.remove(&handle) else {
+            return;
+        };
+        match kind {
+            Kind::File => self.close_file(ours),
+            Kind::Directory => self.agent.releasedir(NodeId::ROOT, ours, Reply::call(|_| {})),
+        }
+    }
+
+    fn close_file(&self, ours: HandleId) {
+        match self.agent.directory() {
+            Some(agent) => agent.close_file(ours, self.id),
+            None => self.agent.release(NodeId::ROOT, ours, Reply::call(|_| {})),
+        }
+    }
+
+    /// What can be found again by another agent, and how.
+    fn survivor(&self) -> Option<(&Agent, &Survival)> {
+        let agent = self.agent.directory()?;
+        Some((agent, agent.survival.as_ref()?))
+    }
+
+    /// What the client shows to get a node back, or the right to have it open so.
+    fn vouch(&self, node: NodeId, opening: Option<Opening>) -> Box<[u8]> {
+        self.agent.directory().map_or(Box::default(), |agent| agent.vouch(node, opening))
+    }
+
+    /// Nobody is there to be told of a lock.
+    fn wait_no_more(&self) {
+        if let Some(agent) = self.agent.directory() {
+            agent.locks.stop_waiting(self.id);
         }
     }
 
@@ -215,6 +367,10 @@ impl Session {
 
     fn owner(&self, key: u64) -> LockOwner {
         LockOwner { client: self.id, key }
+    }
+
+    fn links(&self) -> MutexGuard<'_, Links> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -13,7 +13,7 @@ use iofwd_mount::store::{
 };
 use iofwd_mount::{Caller, DataReply, DirectoryReply, Reply, Store, XattrReply};
 
-use crate::backend::posix::{Directory, Identity};
+use crate::backend::posix::Directory;
 
 use super::Agent;
 use super::deeds::for_making;
@@ -80,10 +80,10 @@ impl Store for Agent {
     }
 
     fn unlink(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
-        reply.send(
-            self.node_as(caller, parent)
-                .and_then(|parent| self.part(caller, &parent, name, || parent.inode.unlink(name))),
-        );
+        reply.send(self.node_as(caller, parent).and_then(|parent| {
+            let unlink = || parent.inode.unlink(name);
+            self.part(caller, &parent, name, || self.keeping(&parent.inode, name, unlink))
+        }));
     }
 
     fn rmdir(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
@@ -113,8 +113,10 @@ impl Store for Agent {
             .node_as(caller, from.0)
             .and_then(|from_parent| Ok((from_parent, self.nodes.get(to.0)?)));
         reply.send(parents.and_then(|(from_parent, to_parent)| {
+            let act = || from_parent.inode.rename(from.1, &to_parent.inode, to.1, flags);
             self.part(caller, &to_parent, to.1, || {
-                from_parent.inode.rename(from.1, &to_parent.inode, to.1, flags)
+                // With flags nothing loses its name.
+                if flags == 0 { self.keeping(&to_parent.inode, to.1, act) } else { act() }
             })
         }));
     }
@@ -165,7 +167,7 @@ impl Store for Agent {
     }
 
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
-        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
+        let asker = Asker { key: caller.request, job: self.callers.job(caller), once: None };
         match self.files.get(at.handle) {
             Ok(open) => {
                 self.ask_again_if_in_doubt(&open);
@@ -176,17 +178,7 @@ impl Store for Agent {
     }
 
     fn write(&self, caller: &Caller, at: WriteAt, data: &[u8], reply: Reply<u32>) {
-        let open = match self.files.get(at.handle).and_then(|open| open.late_error().map(|()| open))
-        {
-            Ok(open) => open,
-            Err(errno) => return reply.send(Err(errno)),
-        };
-        open.written.store(true, Ordering::Relaxed);
-        self.ask_again_if_in_doubt(&open);
-        let identity =
-            (Identity::can_be_assumed() && !at.late).then(|| self.callers.identity(caller));
-        let asker = Asker { key: caller.request, job: self.callers.job(caller) };
-        self.engine.write(asker, identity, open, &at, data, reply);
+        self.write_once(caller, at, data, None, reply);
     }
 
     fn flush(

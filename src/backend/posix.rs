@@ -5,6 +5,7 @@
 
 mod attributes;
 mod descriptor;
+mod direct;
 mod directory;
 mod file;
 mod identity;
@@ -17,10 +18,11 @@ pub use descriptor::raise_limit;
 pub use directory::Directory;
 pub use file::File;
 pub use identity::Identity;
-pub use inode::{Birth, Inode, Key, Place};
+pub use inode::{Birth, Inode, Key, Place, Remembered};
 pub use lock::RangeLocks;
 pub use names::{Found, Made};
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +43,10 @@ impl Tree {
     pub fn open(path: &Path) -> Result<Tree, Errno> {
         let fd = system::open_directory_path(path)?;
         let descriptors = Arc::new(Descriptors::new());
+        // Whoever may not read it does without handles.
+        if let Ok(home) = system::reopen(&fd, libc::O_RDONLY | libc::O_DIRECTORY) {
+            descriptors.set_home(home);
+        }
         let root = Inode::root(fd, Arc::clone(&descriptors))?;
         Ok(Tree { root: Arc::new(root), descriptors })
     }
@@ -48,6 +54,14 @@ impl Tree {
     /// The exported directory itself.
     pub fn root(&self) -> &Arc<Inode> {
         &self.root
+    }
+
+    /// A node that was known before, and where it was seen last. It is looked for when it is needed.
+    pub fn recall(&self, node: Remembered, place: Option<(Arc<Inode>, &OsStr)>) -> Arc<Inode> {
+        let place = place.and_then(|(parent, name)| {
+            system::component(name).ok().map(|name| Place { parent, name })
+        });
+        Inode::recalled(node, place, &self.root)
     }
 
     /// Write everything that was written to the file systems of these nodes to their devices.

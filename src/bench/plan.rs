@@ -11,6 +11,10 @@ use super::pattern::Shape;
 pub struct Plan {
     /// The directory that gets the load.
     pub path: PathBuf,
+    /// Other mounts of the same directory; processes are dealt over all of them, in blocks.
+    pub also: Vec<PathBuf>,
+    /// The directory has files that an earlier call left: read those, and leave them.
+    pub reuse: bool,
     /// Who does it, all at once.
     pub applications: Vec<Application>,
     /// Let each of several applications run by itself too, to know how they disturb each other.
@@ -96,6 +100,11 @@ impl Plan {
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("two applications are called {}: name them apart", twice[0]));
+        }
+        if self.reuse && self.applications.iter().any(|one| one.work != Work::Read) {
+            return Err(
+                "--reuse: files that are there can only be read: use --operation read".into()
+            );
         }
         let processes: u64 = self.applications.iter().map(|one| one.shape.processes()).sum();
         if processes > PROCESSES {
@@ -195,6 +204,8 @@ pub(super) mod tests {
     pub(in crate::bench) fn plan(applications: Vec<Application>) -> Plan {
         Plan {
             path: "/nowhere".into(),
+            also: Vec::new(),
+            reuse: false,
             applications,
             alone: true,
             repeat: 1,
@@ -219,6 +230,7 @@ pub(super) mod tests {
         };
         let shape = |request| Shape::new(Pattern::Strided, 2, 4, request, 1);
         refuse(&|plan| plan.applications.push(application("A", Work::Read)), "called A");
+        refuse(&|plan| plan.reuse = true, "--operation read");
         refuse(
             &|plan| {
                 plan.direct = true;

@@ -27,6 +27,9 @@ impl Room {
         if !path.is_dir() {
             return Err(format!("{place} is not a directory: name the directory to work in"));
         }
+        if plan.reuse {
+            return Ok(Room { directory: path, keep: true });
+        }
         let directory = path.join(format!("iofwd-bench-{}", std::process::id()));
         fs::create_dir(&directory).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
@@ -39,6 +42,27 @@ impl Room {
 
     pub(super) fn path(&self) -> &Path {
         &self.directory
+    }
+
+    /// The directory by way of each mount that there is.
+    pub(super) fn ways(&self, plan: &Plan) -> Result<Vec<PathBuf>, String> {
+        let below = match self.directory.file_name() {
+            Some(name) if !plan.reuse => PathBuf::from(name),
+            _ => PathBuf::new(),
+        };
+        let mut ways = vec![self.directory.clone()];
+        for other in &plan.also {
+            let way = other.join(&below);
+            if !way.is_dir() {
+                return Err(format!(
+                    "{} is no other mount of {}: what is made there is not seen here",
+                    other.display(),
+                    plan.path.display()
+                ));
+            }
+            ways.push(way);
+        }
+        Ok(ways)
     }
 
     /// Removes files, so that the next run begins like the first, except those to be kept.
@@ -87,6 +111,29 @@ mod tests {
         plan.keep = true;
         drop(Room::make(&plan).unwrap());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn other_mounts_must_show_the_same_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let mut plan = plan(vec![application("A", Work::Read)]);
+        plan.path = place.path().into();
+        plan.also = vec![place.path().into()];
+        let room = Room::make(&plan).unwrap();
+        assert_eq!(room.ways(&plan).unwrap(), [room.path(), room.path()]);
+        plan.also = vec!["/proc".into()];
+        assert!(room.ways(&plan).unwrap_err().contains("/proc is no other mount"));
+    }
+
+    #[test]
+    fn what_was_left_is_used_again_and_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let mut plan = plan(vec![application("A", Work::Read)]);
+        (plan.path, plan.reuse) = (place.path().into(), true);
+        let room = Room::make(&plan).unwrap();
+        assert_eq!(room.ways(&plan).unwrap(), [place.path().canonicalize().unwrap()]);
+        drop(room);
+        assert!(place.path().is_dir());
     }
 
     #[test]

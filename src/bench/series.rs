@@ -110,11 +110,11 @@ fn one(
     }
     let parts = parts(plan, run);
     let Some(options) = mount_options(plan, run) else {
-        let site = Site { directory: room.path().into(), backing: None };
+        let site = Site { directories: room.ways(plan)?, backing: None };
         return conduct(plan, &site, &parts, progress);
     };
     let mounted = Mounted::mount(room.path(), &options).map_err(interrupted_or)?;
-    let site = Site { directory: mounted.path().into(), backing: Some(room.path().into()) };
+    let site = Site { directories: vec![mounted.path().into()], backing: Some(room.path().into()) };
     let measured = conduct(plan, &site, &parts, progress)?;
     mounted.unmount().map_err(interrupted_or)?;
     Ok(measured)
@@ -138,13 +138,16 @@ fn prepare(plan: &Plan, room: &Room, progress: &mut Progress) -> Result<(), Stop
         return Ok(());
     }
     progress.begin("preparing");
-    let site = Site { directory: room.path().into(), backing: None };
+    let site = Site { directories: room.ways(plan)?, backing: None };
     conduct(plan, &site, &parts, progress)?;
     progress.end(bytes(plan, &parts));
     Ok(())
 }
 
 fn preparations(plan: &Plan) -> Vec<Part> {
+    if plan.reuse {
+        return Vec::new();
+    }
     let part = |(application, one)| {
         let (start, steps) = (Duration::ZERO, preparation(one));
         Part { application, start, steps }

@@ -25,8 +25,8 @@ use wrong::Wrong;
 /// Where the files are.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
-    /// The directory in which the processes work.
-    pub(super) directory: PathBuf,
+    /// The directory in which the processes work, by way of each mount of it.
+    pub(super) directories: Vec<PathBuf>,
     /// The same directory below the mount, if there is one: it has a cache of its own.
     pub(super) backing: Option<PathBuf>,
 }
@@ -258,7 +258,10 @@ impl Worker<'_> {
     }
 
     fn path(&self) -> PathBuf {
-        self.site.directory.join(self.file_name())
+        // Neighbours share a mount, as they share a node in a cluster.
+        let ways = self.site.directories.len() as u64;
+        let way = self.rank * ways / self.application().shape.processes();
+        self.site.directories[way as usize].join(self.file_name())
     }
 
     fn explain(&self, what: &str, offset: u64, error: &io::Error) -> Failure {

@@ -11,7 +11,7 @@ use crate::agent::engine::EngineSettings;
 use crate::agent::listener::Listeners;
 use crate::agent::look::Names;
 use crate::agent::service::Service;
-use crate::agent::{Agent, Forwarder};
+use crate::agent::{Agent, Forwarder, Survival};
 use crate::backend::posix::{self, Identity};
 use crate::key::Key;
 use crate::settings::{Export, ServerSettings, Settings, TelemetrySettings};
@@ -87,13 +87,19 @@ pub(super) fn serve(
 }
 
 /// What is behind an export.
-fn open(export: &Export, engine: &EngineSettings) -> Result<Arc<dyn Forwarder>, Failure> {
+fn open(
+    export: &Export,
+    engine: &EngineSettings,
+    survival: Option<Survival>,
+) -> Result<Arc<dyn Forwarder>, Failure> {
     let explain = |reason: String| format!("cannot export {}: {reason}", export.name);
+    let (data, device) = (export.data, export.device.clone());
+    let engine = &EngineSettings { data, device, ..engine.clone() };
     if let Some(servers) = &export.servers {
         let setup = setup(servers).map_err(explain)?;
         return Ok(Striped::open(&setup, engine).map_err(explain)?);
     }
-    match Agent::new(&export.path, engine) {
+    match Agent::surviving(&export.path, engine, survival) {
         Ok(agent) => Ok(Arc::new(agent)),
         Err(errno) => Err(explain(format!("{}: {errno}", export.path.display()))),
     }
@@ -152,13 +158,13 @@ async fn wait(service: &Arc<Service>, on_hangup: &dyn Fn(&Service)) -> Result<()
     listeners.serve(service);
     publish(service)?;
     tracing::info!(places = places.join(", "), "ready");
-    let mut tick = tokio::time::interval(service.reaping());
+    let mut tick = tokio::time::interval(service.tending());
     loop {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
             _ = hangup.recv() => on_hangup(service),
-            _ = tick.tick() => service.reap(),
+            _ = tick.tick() => service.tend(),
         }
     }
 }

@@ -36,6 +36,13 @@ pub(super) struct BenchArguments {
     /// Options for the mounts that are compared, as for mount -o
     #[arg(long, value_name = "OPTIONS", value_delimiter = ',', requires = "compare")]
     mount_options: Vec<String>,
+    /// Another mount of the same directory, for example through another agent; processes are dealt
+    /// over all of them, neighbours to the same
+    #[arg(long, value_name = "PATH", conflicts_with = "compare")]
+    also: Vec<PathBuf>,
+    /// PATH is the directory that an earlier call with --keep has left: read its files and leave them
+    #[arg(long, conflicts_with = "keep")]
+    reuse: bool,
     /// How often everything is done, in random order
     #[arg(long, value_name = "COUNT", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -158,6 +165,8 @@ fn plan(arguments: &BenchArguments) -> Result<Plan, Failure> {
     let seed = arguments.seed.unwrap_or_else(seed);
     Ok(Plan {
         path: arguments.path.clone(),
+        also: arguments.also.clone(),
+        reuse: arguments.reuse,
         applications: application::all(&arguments.load, &arguments.applications, seed)?,
         alone: !arguments.together_only,
         repeat: arguments.repeat,

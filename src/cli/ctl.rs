@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -78,12 +79,14 @@ fn ping(arguments: &CtlArguments, count: u32, json: bool) -> Result<ExitCode, Fa
         job_variables: Vec::new(),
         connections: 1,
         patience: PATIENCE,
+        loss_bound: Duration::ZERO,
     };
-    let client = Client::connect(&how).map_err(|error| error.to_string())?;
+    let client = Client::connect(Arc::new(how)).map_err(|error| error.to_string())?;
     let mut taken = Vec::with_capacity(count as usize);
     for _ in 0..count {
         taken.push(client.ping().map_err(|errno| format!("no answer: {errno}"))?);
     }
+    client.leave();
     taken.sort_unstable();
     let mut report = Report::of("calls", count);
     for (name, share) in [("min_ns", 0), ("p50_ns", 50), ("p90_ns", 90), ("p99_ns", 99)] {
@@ -108,7 +111,8 @@ pub(super) fn tell(
 ) -> Result<Report, Failure> {
     let source = parse(agent)?;
     let key = key_file.map(Key::load).transpose().map_err(|error| error.to_string())?;
-    let text = client::control(&source.agent, key.as_ref(), words, PATIENCE);
+    let agent = source.agents.first().ok_or("there is no agent to ask")?;
+    let text = client::control(agent, key.as_ref(), words, PATIENCE);
     Ok(Report::from_text(&text.map_err(|error| error.to_string())?))
 }
 

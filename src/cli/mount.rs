@@ -19,13 +19,14 @@ use crate::introspect::Introspected;
 use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
+use crate::settings::AgentPlace;
 use crate::striped::{Setup, Striped};
 use crate::telemetry::{self, Snapshot};
 use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
 use super::log::LogArguments;
-use super::{Failure, MountArguments, layout, quantity, say_error, signals};
+use super::{Failure, MountArguments, OnLoss, layout, quantity, say_error, signals};
 
 /// What is meant by what was typed.
 struct Plan {
@@ -54,6 +55,12 @@ pub(super) trait Behind: Store {
     fn settle(&self) -> Result<(), Errno>;
     /// What was done.
     fn report(&self) -> Report;
+    /// Nothing more will be asked.
+    fn leave(&self) {}
+    /// Files that were not written as they should have been.
+    fn not_written(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl Behind for Agent {
@@ -85,6 +92,14 @@ impl Behind for Client {
         // What an agent that is gone has done is not known.
         Client::report(self).unwrap_or_default()
     }
+
+    fn leave(&self) {
+        Client::leave(self);
+    }
+
+    fn not_written(&self) -> Vec<String> {
+        Client::not_written(self)
+    }
 }
 
 pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
@@ -104,15 +119,15 @@ pub(super) fn run(arguments: &MountArguments) -> Result<ExitCode, Failure> {
             Side::Child(child) => parent = child,
         }
     }
-    plan.log.start().and_then(|()| serve(&plan, &mut parent)).map_err(|f| parent.fail(f))
+    plan.log.start().and_then(|()| serve(plan, &mut parent)).map_err(|f| parent.fail(f))
 }
 
-fn serve(plan: &Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
+fn serve(plan: Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let mountpoint = &plan.options.mountpoint;
     let signals = signals::block();
     posix::raise_limit();
     let behind = plan.source.open(&plan.settings, plan.metrics)?;
-    let session = Session::mount(shown(plan, &behind), &plan.options)
+    let session = Session::mount(shown(plan.introspect, &behind), &plan.options)
         .map_err(|error| explain_mount(&error, mountpoint))?;
     let told_to_leave = signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
         .map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -139,21 +154,33 @@ impl From {
         Ok(())
     }
 
+    fn set_loss_bound(&mut self, bound: Duration) -> Result<(), Failure> {
+        match self {
+            From::Agent(how) => {
+                how.loss_bound = bound;
+                Ok(())
+            }
+            From::Directory(_) | From::Servers(_) => {
+                Err("on_loss, loss_bound: only an agent elsewhere can be lost".into())
+            }
+        }
+    }
+
     fn open(
-        &self,
+        self,
         settings: &EngineSettings,
         metrics: Option<SocketAddr>,
     ) -> Result<Arc<dyn Behind>, Failure> {
         match self {
             From::Directory(path) => {
-                let agent = Agent::new(path, settings)
+                let agent = Agent::new(&path, settings)
                     .map_err(|errno| format!("cannot export {}: {errno}", path.display()))?;
                 let agent = Arc::new(agent);
                 publish(metrics, &agent, |agent| agent.snapshot(Names::Kept))?;
                 Ok(agent)
             }
             From::Servers(setup) => {
-                let striped = Striped::open(setup, settings)?;
+                let striped = Striped::open(&setup, settings)?;
                 publish(metrics, &striped, Striped::snapshot)?;
                 Ok(striped)
             }
@@ -161,7 +188,7 @@ impl From {
                 Err("--metrics: the agent has the numbers; set [telemetry] listen in its settings"
                     .into())
             }
-            From::Agent(how) => match Client::connect(how) {
+            From::Agent(how) => match Client::connect(Arc::from(how)) {
                 Ok(client) => Ok(client),
                 Err(error) => Err(error.to_string()),
             },
@@ -170,9 +197,9 @@ impl From {
 }
 
 /// What the kernel sees: what is behind, and files that tell of it if they are wanted.
-fn shown(plan: &Plan, behind: &Arc<dyn Behind>) -> Arc<dyn Store> {
+fn shown(introspect: bool, behind: &Arc<dyn Behind>) -> Arc<dyn Store> {
     let store: Arc<dyn Store> = Arc::clone(behind) as Arc<_>;
-    if !plan.introspect {
+    if !introspect {
         return store;
     }
     let told = Arc::downgrade(behind);
@@ -195,9 +222,32 @@ fn publish<T: Send + Sync + 'static>(
     Ok(())
 }
 
+/// Make everything durable, or say what is not.
+pub(super) fn settle(behind: &dyn Behind) -> Result<(), Failure> {
+    let settled = behind.settle();
+    let files = behind.not_written();
+    match settled {
+        Ok(()) => {
+            // Whoever wrote was told at the time; the rest is durable.
+            if !files.is_empty() {
+                tracing::warn!(files = files.join(", "), "writes failed while there was no agent");
+            }
+            Ok(())
+        }
+        Err(errno) if files.is_empty() => {
+            Err(format!("not everything could be made durable: {errno}"))
+        }
+        Err(errno) => {
+            let files = files.join(", ");
+            Err(format!("not everything could be made durable: {errno}; not written: {files}"))
+        }
+    }
+}
+
 fn finish(behind: &dyn Behind) -> Result<ExitCode, Failure> {
-    behind.settle().map_err(|errno| format!("not everything could be made durable: {errno}"))?;
+    settle(behind)?;
     let report = behind.report();
+    behind.leave();
     tracing::info!(
         reads = report.get("reads"),
         writes = report.get("writes"),
@@ -256,6 +306,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             allow_other: arguments.allow_other,
             read_only: arguments.read_only,
             threads: arguments.threads as usize,
+            rings: !arguments.no_rings,
             ..Options::new(mountpoint, shown)
         },
         settings: EngineSettings {
@@ -263,7 +314,10 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
             window: arguments.window,
             servers: arguments.servers,
             stripe: arguments.stripe,
+            place: AgentPlace::default(),
             layouts: layouts(arguments)?,
+            data: arguments.data,
+            device: arguments.device.clone(),
             depth: arguments.depth,
             job_variables: arguments.job_variables.clone(),
             record: arguments.record.as_deref().and_then(|path| std::path::absolute(path).ok()),
@@ -308,6 +362,10 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
         job_variables: arguments.job_variables.clone(),
         connections: arguments.connections as usize,
         patience: Duration::from_secs(arguments.connect_timeout),
+        loss_bound: match arguments.on_loss {
+            OnLoss::Wait => Duration::from_secs(arguments.loss_bound),
+            OnLoss::Error => Duration::ZERO,
+        },
         source: agent,
     };
     let shown = how.source.to_string();
@@ -337,7 +395,8 @@ const SERVERS_PATIENCE: Duration = Duration::from_secs(60);
 /// How the connection is made safe, if it is to be.
 fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {
     let Some(ca) = arguments.tls_ca.as_deref() else { return Ok(None) };
-    let host = match &agent.agent {
+    let first = agent.agents.first().ok_or("there is no agent to connect to")?;
+    let host = match first {
         Address::Tcp(host) => host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host),
         Address::Unix(_) => return Err("--tls-ca: a unix socket needs no encryption".into()),
     };
@@ -368,9 +427,18 @@ impl Plan {
             ("window", time) => self.settings.window = Some(quantity::span(time)?),
             ("stripe", size) => self.settings.stripe = quantity::bytes(size)?,
             ("servers", count) => self.settings.servers = number(option, count)?,
+            ("data", way) => self.settings.data = way.parse()?,
+            ("device", device) => self.settings.device = Some(device.parse()?),
             ("depth", count) => self.settings.depth = number(option, count)?,
+            ("norings", "") => options.rings = false,
             ("threads", count) => options.threads = number(option, count)?,
             ("key_file", path) => self.source.set_key(Path::new(path))?,
+            ("on_loss", "wait") => {}
+            ("on_loss", "error") => self.source.set_loss_bound(Duration::ZERO)?,
+            ("loss_bound", seconds) => {
+                let seconds = Duration::from_secs(number(option, seconds)?);
+                self.source.set_loss_bound(seconds)?;
+            }
             // For mount(8) and its table, not for file systems.
             ("defaults" | "auto" | "noauto" | "user" | "users" | "nofail" | "_netdev", _) => {}
             (known, _) if KERNEL_OPTIONS.contains(&known) => options.extra.push(option.into()),

@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use iofwd_scheduler::time::Span;
+
 use crate::agent::service::Service;
-use crate::agent::{Agent, Forwarder};
+use crate::agent::{Agent, Desk, Forwarder};
 use crate::backend::posix::{self, Identity};
+use crate::device;
+use crate::quantity;
 use crate::settings::Settings;
 use crate::striped::EXPORT;
 
@@ -40,6 +44,13 @@ pub(super) struct ServerArguments {
     /// The key that agents must have too; without one only this node can connect
     #[arg(long, value_name = "FILE", env = "IOFWD_KEY_FILE")]
     key_file: Option<PathBuf>,
+    /// Have reads and writes of stripes take as long as on this device: hdd, ssd or null, and what is
+    /// different, as in hdd,read=200M,depth=1
+    #[arg(long, value_name = "DEVICE", env = "IOFWD_SERVER_DEVICE")]
+    device: Option<device::Spec>,
+    /// Length of the windows in which agents that meet here are counted; best that of the agents
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::span)]
+    window: Span,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -53,11 +64,13 @@ pub(super) fn run(arguments: &ServerArguments) -> Result<ExitCode, Failure> {
         tracing::warn!("not run as root: all files belong to user {user}, whoever makes them");
     }
     let directory = &arguments.dir;
-    let service =
-        Service::new(settings, &|_, engine| match Agent::data_server(directory, engine) {
+    let service = Service::new(settings, &|_, engine, survival| {
+        let desk = Desk::new(arguments.device.as_ref(), arguments.window);
+        match Agent::data_server(directory, engine, survival, desk) {
             Ok(agent) => Ok(Arc::new(agent) as Arc<dyn Forwarder>),
             Err(errno) => Err(format!("cannot keep anything in {}: {errno}", directory.display())),
-        })?;
+        }
+    })?;
     agent::serve(&service, &|_| {})
 }
 
@@ -74,8 +87,9 @@ fn settings(arguments: &ServerArguments) -> Result<Settings, Failure> {
         None => String::new(),
     };
     let listen = serde_json::Value::from(arguments.listen.as_str());
+    let state = quoted(&path.join("state"));
     let text = format!(
-        "listen = [{listen}]\n{key}[limits]\nmemory_per_client = \"256M\"\n\
+        "listen = [{listen}]\nstate = {state}\n{key}[limits]\nmemory_per_client = \"256M\"\n\
          [[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
         quoted(&path)
     );

@@ -9,7 +9,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::mounts;
 
-use super::mount::Behind;
+use super::mount::{Behind, settle};
 
 /// Keep the signals for the thread that waits for them. Before any other thread is started.
 pub(super) fn block() -> SigSet {
@@ -51,10 +51,12 @@ fn leave(mountpoint: &std::path::Path, behind: &dyn Behind) {
             if let Err(error) = mounts::detach(mountpoint) {
                 tracing::error!(%error, "cannot detach the mountpoint");
             }
-            std::process::exit(match behind.settle() {
+            let settled = settle(behind);
+            behind.leave();
+            std::process::exit(match settled {
                 Ok(()) => 0,
-                Err(errno) => {
-                    tracing::error!(error = %errno, "not everything could be made durable");
+                Err(failure) => {
+                    tracing::error!(failure);
                     1
                 }
             });

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &StatusArguments) -> Result<ExitCode, Failure> {
 
 /// The report of the agent behind a mountpoint, or why there is none.
 pub(super) fn ask(mountpoint: &Path) -> Result<Report, Failure> {
-    control::status(mountpoint).map_err(|error| watch::explain(mountpoint, &error))
+    control::status(mountpoint, PATIENCE).map_err(|error| watch::explain(mountpoint, &error))
 }
 
 /// Everything as one object: numbers by their names, and what has parts behind them.
@@ -97,6 +97,8 @@ pub(super) fn json(report: &Report) -> String {
 pub(super) const UNWELL: u8 = 2;
 /// Rates are those of this stretch.
 const STRETCH: Duration = Duration::from_millis(300);
+/// How long a mount may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &UnmountArguments) -> Result<ExitCode, Failure> {
         .map_err(|error| format!("{}: {error}", arguments.mountpoint.display()))?;
     let place = mountpoint.display();
     let mount = ours(&mountpoint)?;
-    let report = match control::flush(&mountpoint) {
+    let report = match control::flush(&mountpoint, Duration::from_secs(arguments.timeout)) {
         Ok(report) => report,
         Err(error) if mounts::is_dead(&error) => return remove_dead(&mountpoint),
         Err(error) => {

@@ -59,9 +59,14 @@ impl Watched {
 
 fn look_through(mountpoint: &Path) -> Result<Snapshot, Failure> {
     let explain = |error: std::io::Error| explain(mountpoint, &error);
-    let report = control::status(mountpoint).map_err(explain)?;
-    let mut snapshot = control::snapshot(mountpoint).map_err(explain)?;
-    snapshot.client = client_of(&report);
+    let report = control::status(mountpoint, PATIENCE).map_err(explain)?;
+    let client = client_of(&report);
+    // An agent that is lost would be waited for.
+    let mut snapshot = match client.as_ref().is_some_and(|client| client.lost_s.is_some()) {
+        true => Snapshot::default(),
+        false => control::snapshot(mountpoint, PATIENCE).map_err(explain)?,
+    };
+    snapshot.client = client;
     snapshot.numbers = report.iter().map(|(name, value)| (name.into(), value.into())).collect();
     Ok(snapshot)
 }
@@ -74,6 +79,10 @@ fn client_of(report: &Report) -> Option<Client> {
         connections: number("connections"),
         calls: number("calls"),
         calls_waiting: number("calls_waiting_for_room"),
+        lost_s: report.get("lost_for_s").and_then(|text| text.parse().ok()),
+        lost_because: report.get("lost_because").unwrap_or_default().into(),
+        oldest_call: report.get("oldest_call").unwrap_or_default().into(),
+        oldest_call_ms: number("oldest_call_ms"),
     })
 }
 
@@ -95,9 +104,10 @@ pub(super) fn explain(mountpoint: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn ask(agent: &Source, key: Option<&Key>) -> Result<Snapshot, Failure> {
+    let first = agent.agents.first().ok_or("no agent is named")?;
     let text = pages::gather(|offset, token| {
         let words = vec!["snapshot".into(), offset.to_string(), token.to_string()];
-        let told = client::control(&agent.agent, key, words, PATIENCE);
+        let told = client::control(first, key, words, PATIENCE);
         let told = told.map_err(|error| error.to_string())?;
         page(&told).ok_or_else(|| format!("{agent} answers as no agent of this version does"))
     })?;

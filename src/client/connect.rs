@@ -1,4 +1,4 @@
-//! Becoming a client: reach the agent, greet it, and open as many connections as are wanted.
+//! Becoming a client: reach an agent, greet it, and open as many connections as are wanted.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,13 +10,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::budget::Budget;
 use crate::key::Key;
-use crate::link::Hub;
+use crate::link::{Hub, Link};
 use crate::tls::{ClientTls, TlsError};
-use crate::wire::greeting::{Purpose, Reception, Welcome};
+use crate::wire::greeting::{Bytes32, Purpose, Reception, Welcome};
 
 use super::callers::Callers;
 use super::connection::{Connection, Receiver};
+use super::presence::Presence;
 use super::reach::{Way, unexpected};
+use super::resume::{self, Alarm};
 use super::source::{Address, Source};
 use super::{Client, watch};
 
@@ -37,6 +39,9 @@ pub struct How {
     pub connections: usize,
     /// How long reaching the agent may take.
     pub patience: Duration,
+    /// How long applications wait for an agent that is lost; then they get errors until it, or
+    /// another one, is back.
+    pub loss_bound: Duration,
 }
 
 /// Why there is no connection.
@@ -77,31 +82,83 @@ impl std::fmt::Display for ConnectError {
 impl std::error::Error for ConnectError {}
 
 impl Client {
-    /// Connect.
-    pub fn connect(how: &How) -> Result<Arc<Client>, ConnectError> {
+    /// Connect to the first of the agents that can be reached.
+    pub fn connect(how: Arc<How>) -> Result<Arc<Client>, ConnectError> {
         let runtime = runtime(how.tls.is_some())?;
-        let (welcome, sockets) = runtime.block_on(gather(how))?;
+        let purpose = how.mount();
+        let mut failed = None;
+        let (at, (welcome, sockets)) = 'found: {
+            for (at, agent) in how.source.agents.iter().enumerate() {
+                match runtime.block_on(gather(&how, agent, &purpose)) {
+                    Ok(Gathered::Welcome(welcome, sockets)) => {
+                        break 'found (at, (welcome, sockets));
+                    }
+                    Ok(Gathered::Unknown) => {}
+                    Err(error) => failed = failed.or(Some(error)),
+                }
+            }
+            return Err(failed.unwrap_or_else(|| ConnectError::Here(unexpected())));
+        };
         let hub = Hub::start(THREADS, usize::MAX).map_err(ConnectError::Here)?;
-        let mut connections = Vec::new();
-        for socket in sockets {
-            let connection = Connection::new(welcome.grant as usize);
-            let receiver = Box::new(Receiver(Arc::clone(&connection)));
-            let link = hub.adopt(socket, usize::MAX, receiver).map_err(ConnectError::Here)?;
-            connection.carry(link);
-            connections.push(connection);
+        let alarm = Arc::new(Alarm::default());
+        let connection = |_| Connection::new(Arc::clone(&alarm));
+        let connections: Vec<_> = (0..how.connections).map(connection).collect();
+        let links = adopt(&hub, &connections, sockets, 0).map_err(ConnectError::Here)?;
+        for (connection, link) in connections.iter().zip(links) {
+            connection.carry(link, welcome.grant as usize);
         }
+        let idle = Duration::from_millis(u64::from(welcome.idle_ms));
         let client = Arc::new(Client {
-            source: how.source.clone(),
             connections,
             callers: Callers::new(how.job_variables.clone()),
             next: AtomicU64::new(1),
             budget: Budget::new(WAITING_BYTES),
             hub,
-            _runtime: how.tls.is_some().then_some(runtime),
+            holdings: Arc::default(),
+            places: Arc::default(),
+            presence: Presence::new(at, welcome),
+            alarm,
+            runtime,
+            how,
         });
-        let idle = Duration::from_millis(u64::from(welcome.idle_ms));
+        resume::start(&client).map_err(ConnectError::Here)?;
         watch::start(&client, idle).map_err(ConnectError::Here)?;
         Ok(client)
+    }
+}
+
+/// Sockets that were let in become connections.
+pub(super) fn adopt(
+    hub: &Arc<Hub>,
+    connections: &[Arc<Connection>],
+    sockets: Vec<OwnedFd>,
+    generation: u64,
+) -> io::Result<Vec<Arc<Link>>> {
+    let adopt = |(connection, socket): (&Arc<Connection>, OwnedFd)| {
+        let connection = Arc::clone(connection);
+        hub.adopt(socket, usize::MAX, Box::new(Receiver { connection, generation }))
+    };
+    connections.iter().zip(sockets).map(adopt).collect()
+}
+
+impl How {
+    /// What a client wants that was never here.
+    pub(super) fn mount(&self) -> Purpose {
+        Purpose::Mount {
+            export: self.source.export.clone(),
+            subtree: self.source.subtree.clone().into_bytes(),
+            client: self.client.clone(),
+        }
+    }
+
+    /// What a client wants that had this token.
+    pub(super) fn resume(&self, token: Bytes32) -> Purpose {
+        Purpose::Resume {
+            token,
+            export: self.source.export.clone(),
+            subtree: self.source.subtree.clone().into_bytes(),
+            client: self.client.clone(),
+        }
     }
 }
 
@@ -129,33 +186,35 @@ fn runtime(goes_on: bool) -> Result<Runtime, ConnectError> {
     builder.build().map_err(ConnectError::Here)
 }
 
+/// What an agent said.
+pub(super) enum Gathered {
+    Welcome(Welcome, Vec<OwnedFd>),
+    /// It does not know what was to be resumed.
+    Unknown,
+}
+
 /// The first connection makes the session, the others join it.
-async fn gather(how: &How) -> Result<(Welcome, Vec<OwnedFd>), ConnectError> {
-    let way = Way {
-        agent: &how.source.agent,
-        key: how.key.as_ref(),
-        tls: how.tls.as_ref(),
-        patience: how.patience,
+pub(super) async fn gather(
+    how: &How,
+    agent: &Address,
+    purpose: &Purpose,
+) -> Result<Gathered, ConnectError> {
+    let (key, tls) = (how.key.as_ref(), how.tls.as_ref());
+    let way = Way { agent, key, tls, patience: how.patience };
+    let (welcome, first) = match way.enter(purpose).await? {
+        (Reception::Welcome(welcome), socket) => (welcome, socket),
+        (Reception::Unknown, _) => return Ok(Gathered::Unknown),
+        _ => return Err(ConnectError::NoAgent(agent.clone(), unexpected())),
     };
-    let purpose = Purpose::Mount {
-        export: how.source.export.clone(),
-        subtree: how.source.subtree.clone().into_bytes(),
-        client: how.client.clone(),
-    };
-    let (welcome, first) = welcomed(&way, &purpose).await?;
     let mut sockets = vec![first];
     let join = Purpose::Join { session: welcome.session, token: welcome.token };
     for _ in 1..how.connections {
-        sockets.push(welcomed(&way, &join).await?.1);
+        match way.enter(&join).await? {
+            (Reception::Welcome(_), socket) => sockets.push(socket),
+            _ => return Err(ConnectError::NoAgent(agent.clone(), unexpected())),
+        }
     }
-    Ok((welcome, sockets))
-}
-
-async fn welcomed(way: &Way<'_>, purpose: &Purpose) -> Result<(Welcome, OwnedFd), ConnectError> {
-    match way.enter(purpose).await? {
-        (Reception::Welcome(welcome), socket) => Ok((welcome, socket)),
-        _ => Err(ConnectError::NoAgent(way.agent.clone(), unexpected())),
-    }
+    Ok(Gathered::Welcome(welcome, sockets))
 }
 
 /// Threads that take answers off the connections, at most.

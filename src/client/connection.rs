@@ -1,10 +1,10 @@
 //! One connection to the agent: calls that were sent, those that wait for room, and who the agent
-//! was told of.
+//! was told of. What carries it can be lost and replaced; calls stay until they are answered.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use iofwd_mount::Errno;
@@ -18,26 +18,28 @@ use crate::wire::call::{Call, Request};
 use crate::wire::frame::{self, PREFIX, Prefix};
 
 use super::callers::Who;
-use super::pending::{Ask, Pending, Then, Waiting};
+use super::pending::{Ask, Asker, Pending, Then};
+use super::resume::Alarm;
 
 /// A connection to the agent.
 #[derive(Debug)]
 pub(super) struct Connection {
-    link: OnceLock<Arc<Link>>,
-    /// The cost of calls that may be under way.
-    grant: usize,
     load: AtomicUsize,
     state: Mutex<State>,
+    /// Rung when what carries it is gone.
+    alarm: Arc<Alarm>,
 }
 
 #[derive(Default)]
 struct State {
+    link: Option<Arc<Link>>,
+    /// The cost of calls that may be under way.
+    grant: usize,
     used: usize,
-    pending: HashMap<u64, Pending>,
-    waiting: VecDeque<Waiting>,
+    pending: BTreeMap<u64, Pending>,
+    waiting: VecDeque<(u64, Pending)>,
     slots: HashMap<Arc<Who>, u32>,
     next_slot: u32,
-    is_gone: bool,
 }
 
 impl std::fmt::Debug for State {
@@ -48,18 +50,60 @@ impl std::fmt::Debug for State {
 }
 
 impl Connection {
-    pub(super) fn new(grant: usize) -> Arc<Connection> {
-        let (link, load) = (OnceLock::new(), AtomicUsize::new(0));
-        Arc::new(Connection { link, grant, load, state: Mutex::default() })
+    /// Not carried by anything yet.
+    pub(super) fn new(alarm: Arc<Alarm>) -> Arc<Connection> {
+        Arc::new(Connection { load: AtomicUsize::new(0), state: Mutex::default(), alarm })
     }
 
-    /// What carries it.
-    pub(super) fn carry(&self, link: Arc<Link>) {
-        let _ = self.link.set(link);
+    /// It is carried by this from now on. What was not answered is sent again.
+    pub(super) fn carry(&self, link: Arc<Link>, grant: usize) {
+        let mut state = self.state();
+        state.link = Some(Arc::clone(&link));
+        state.grant = grant;
+        state.slots.clear();
+        let State { pending, .. } = &mut *state;
+        for pending in pending.values() {
+            introduce(&link, pending.slot, &pending.who);
+            let payload = [IoSlice::new(&pending.payload)];
+            link.send(Outgoing { head: &pending.again(), payload: &payload, share: None });
+        }
+        drop(state);
+        self.send_waiting();
     }
 
-    pub(super) fn link(&self) -> Option<&Arc<Link>> {
-        self.link.get()
+    /// Ask something over a connection that does not carry this one yet.
+    pub(super) fn ask_over(&self, link: &Arc<Link>, id: u64, call: Call<'_>, then: Then) {
+        let who = Who::client();
+        let slot = SLOTS - 1;
+        let head = frame::encode(&Request { id, slot, once: None, call }, 0, 0);
+        let pending = Pending {
+            key: RequestKey(0),
+            thread: 0,
+            who: Arc::clone(&who),
+            slot,
+            cost: 0,
+            since: Instant::now(),
+            head: head.clone(),
+            payload: Arc::default(),
+            link: link.id(),
+            room: 0,
+            told: 0,
+            then,
+            share: None,
+        };
+        self.state().pending.insert(id, pending);
+        introduce(link, slot, &who);
+        link.send(Outgoing { head: &head, payload: &[], share: None });
+    }
+
+    /// Nobody waits for that call any more.
+    pub(super) fn drop_call(&self, id: u64) {
+        let dropped = self.state().pending.remove(&id);
+        drop(dropped);
+    }
+
+    pub(super) fn link(&self) -> Option<Arc<Link>> {
+        self.state().link.clone()
     }
 
     /// How much there is to do.
@@ -74,95 +118,161 @@ impl Connection {
 
     /// How long the oldest call has been waiting for its answer.
     pub(super) fn oldest(&self) -> Option<Duration> {
-        self.state().pending.values().map(|pending| pending.since.elapsed()).max()
+        self.state().pending.values().next().map(|pending| pending.since.elapsed())
     }
 
     /// Send a call, or keep it until there is room.
-    pub(super) fn ask(
-        &self,
-        id: u64,
-        key: RequestKey,
-        who: &Arc<Who>,
-        ask: Ask<'_>,
-        budget: &Arc<Budget>,
-        then: Then,
-    ) {
-        let Some(link) = self.link.get() else { return then(Err(NOT_CONNECTED)) };
+    pub(super) fn ask(&self, asker: &Asker<'_>, ask: Ask<'_>, budget: &Arc<Budget>, then: Then) {
         let mut state = self.state();
-        if state.is_gone {
-            drop(state);
-            return then(Err(NOT_CONNECTED));
-        }
-        let slot = state.slot(link, who);
-        let head =
-            frame::encode(&Request { id, slot, call: ask.call }, ask.payload.len(), ask.room);
+        let link = state.link.clone();
+        let slot = state.slot(link.as_ref(), asker.who);
+        let request = Request { id: asker.id, slot, once: asker.once, call: ask.call };
+        let head = frame::encode(&request, ask.payload.len(), ask.room);
         let sizes = (head.len() - PREFIX, ask.payload.len(), ask.room);
         let prefix = Prefix { head: sizes.0, payload: sizes.1, room: sizes.2, in_order: false };
         let cost = prefix.cost();
-        let pending = Pending { key, cost, since: Instant::now(), then };
+        let mut pending = Pending {
+            key: asker.key,
+            thread: asker.thread,
+            who: Arc::clone(asker.who),
+            slot,
+            cost,
+            since: Instant::now(),
+            head,
+            payload: ask.payload.into(),
+            link: link.as_ref().map_or(0, |link| link.id()),
+            room: ask.room,
+            told: 0,
+            then,
+            share: None,
+        };
         self.load.fetch_add(cost, Ordering::Relaxed);
-        if state.has_room(cost, self.grant) {
+        if state.has_room(cost) {
             state.used += cost;
-            state.pending.insert(id, pending);
+            let head = pending.head.clone();
+            state.pending.insert(asker.id, pending);
             drop(state);
             let payload = [IoSlice::new(ask.payload)];
-            return link.send(Outgoing { head: &head, payload: &payload, share: None });
+            if let Some(link) = link {
+                link.send(Outgoing { head: &head, payload: &payload, share: None });
+            }
+            return;
         }
         drop(state);
-        let _share = budget.wait_for(ask.payload.len());
-        let waiting = Waiting { id, head, payload: ask.payload.to_vec(), pending, _share };
-        self.state().waiting.push_back(waiting);
+        pending.share = Some(budget.wait_for(ask.payload.len()));
+        self.state().waiting.push_back((asker.id, pending));
         // There may be room by now, and nothing else to notice it.
-        self.send_waiting(link);
+        self.send_waiting();
     }
 
     /// The kernel gives up references; nobody waits for that.
     pub(super) fn forget(&self, node: NodeId, references: u64) {
-        let Some(link) = self.link.get() else { return };
+        let Some(link) = self.link() else { return };
         let call = Call::Forget { node, references };
-        link.send_unhurried(&frame::encode(&Request { id: 0, slot: 0, call }, 0, 0));
+        link.send_unhurried(&frame::encode(&Request { id: 0, slot: 0, once: None, call }, 0, 0));
     }
 
-    /// Give up a call of that name: whether there was one.
+    /// A signal came for whoever waits for a call of that name: whether there is one.
     pub(super) fn cancel(&self, key: RequestKey) -> bool {
-        let Some(link) = self.link.get() else { return false };
         let mut state = self.state();
-        if let Some(at) = state.waiting.iter().position(|waiting| waiting.pending.key == key) {
+        if let Some(at) = state.waiting.iter().position(|(_, waiting)| waiting.key == key) {
             let waiting = state.waiting.remove(at);
             drop(state);
-            if let Some(Waiting { pending, .. }) = waiting {
+            if let Some((_, pending)) = waiting {
                 self.load.fetch_sub(pending.cost, Ordering::Relaxed);
                 (pending.then)(Err(Errno::EINTR));
             }
             return true;
         }
         let found = state.pending.iter().find(|(_, pending)| pending.key == key).map(|(id, _)| *id);
+        let link = state.link.clone();
         drop(state);
-        if let Some(id) = found {
+        if let (Some(id), Some(link)) = (found, link) {
             let call = Call::Cancel { id };
-            let head = frame::encode(&Request { id: 0, slot: 0, call }, 0, 0);
+            let head = frame::encode(&Request { id: 0, slot: 0, once: None, call }, 0, 0);
             link.send(Outgoing { head: &head, payload: &[], share: None });
         }
         found.is_some()
     }
 
-    fn send_waiting(&self, link: &Arc<Link>) {
+    /// Answer calls, sent or not, that `which` names, because nobody else will.
+    pub(super) fn give_up(&self, errno: Errno, which: impl Fn(&Pending) -> bool) -> usize {
+        let mut state = self.state();
+        let ids: Vec<u64> =
+            state.pending.iter().filter(|(_, p)| which(p)).map(|(id, _)| *id).collect();
+        let mut gone: Vec<Pending> = ids.iter().filter_map(|id| state.pending.remove(id)).collect();
+        state.used -= gone.iter().map(|pending| pending.cost).sum::<usize>();
+        let waiting = std::mem::take(&mut state.waiting);
+        for (id, pending) in waiting {
+            if which(&pending) {
+                gone.push(pending);
+            } else {
+                state.waiting.push_back((id, pending));
+            }
+        }
+        drop(state);
+        let count = gone.len();
+        for pending in gone {
+            self.load.fetch_sub(pending.cost, Ordering::Relaxed);
+            (pending.then)(Err(errno));
+        }
+        count
+    }
+
+    /// Let those go who wait for such calls; the calls are sent again when there is an agent.
+    pub(super) fn detach(&self, which: impl Fn(&Pending) -> bool) {
+        let mut state = self.state();
+        let State { pending, waiting, .. } = &mut *state;
+        let all = pending.values_mut().chain(waiting.iter_mut().map(|(_, pending)| pending));
+        let mut gone: Vec<Then> = Vec::new();
+        for pending in all.filter(|pending| which(pending)) {
+            pending.thread = 0;
+            gone.push(std::mem::replace(&mut pending.then, Box::new(|_| {})));
+        }
+        drop(state);
+        gone.into_iter().for_each(|then| then(Err(Errno::EINTR)));
+    }
+
+    /// Calls that have been waiting for so long, or twice, four times … as long, since last asked.
+    pub(super) fn overdue(&self, patience: Duration) -> Vec<(Vec<u8>, Duration)> {
+        let mut found = Vec::new();
+        for pending in self.state().pending.values_mut() {
+            let waiting = pending.since.elapsed();
+            if waiting > patience * (1 << pending.told.min(16)) {
+                pending.told += 1;
+                found.push((pending.head.clone(), waiting));
+            }
+        }
+        found
+    }
+
+    /// Calls that were sent, the oldest first.
+    pub(super) fn sent<T>(&self, look: impl FnMut(&Pending) -> Option<T>) -> Vec<T> {
+        self.state().pending.values().filter_map(look).collect()
+    }
+
+    fn send_waiting(&self) {
         loop {
             let mut state = self.state();
-            let Some(cost) = state.waiting.front().map(|waiting| waiting.pending.cost) else {
+            let Some(cost) = state.waiting.front().map(|(_, waiting)| waiting.cost) else {
                 return;
             };
-            if !state.can_take(cost, self.grant) {
+            if !state.can_take(cost) {
                 return;
             }
-            let Some(Waiting { id, head, payload, pending, .. }) = state.waiting.pop_front() else {
-                return;
-            };
+            let Some((id, pending)) = state.waiting.pop_front() else { return };
             state.used += cost;
+            let link = state.link.clone();
+            if let Some(link) = link.as_ref().filter(|link| link.id() != pending.link) {
+                introduce(link, pending.slot, &pending.who);
+            }
+            let (head, payload) = (pending.head.clone(), Arc::clone(&pending.payload));
             state.pending.insert(id, pending);
             drop(state);
-            let payload = [IoSlice::new(&payload)];
-            link.send(Outgoing { head: &head, payload: &payload, share: None });
+            if let Some(link) = link {
+                let payload = [IoSlice::new(&payload)];
+                link.send(Outgoing { head: &head, payload: &payload, share: None });
+            }
         }
     }
 
@@ -173,16 +283,16 @@ impl Connection {
 
 impl State {
     /// Whether a call may go at once; those that wait go first.
-    fn has_room(&self, cost: usize, grant: usize) -> bool {
-        self.waiting.is_empty() && self.can_take(cost, grant)
+    fn has_room(&self, cost: usize) -> bool {
+        self.waiting.is_empty() && self.can_take(cost)
     }
 
-    fn can_take(&self, cost: usize, grant: usize) -> bool {
-        self.used == 0 || self.used + cost <= grant
+    fn can_take(&self, cost: usize) -> bool {
+        self.used == 0 || self.used + cost <= self.grant
     }
 
     /// The number by which the agent knows somebody on this connection; it is told now if need be.
-    fn slot(&mut self, link: &Arc<Link>, who: &Arc<Who>) -> u32 {
+    fn slot(&mut self, link: Option<&Arc<Link>>, who: &Arc<Who>) -> u32 {
         if let Some(slot) = self.slots.get(who) {
             return *slot;
         }
@@ -192,18 +302,30 @@ impl State {
         }
         let slot = self.next_slot;
         self.next_slot = (slot + 1) % SLOTS;
-        let call = Call::Introduce { slot, uid: who.uid, gid: who.gid, job: who.job };
-        let groups: Vec<u8> = who.groups.iter().flat_map(|group| group.to_le_bytes()).collect();
-        let head = frame::encode_in_order(&Request { id: 0, slot: 0, call }, groups.len());
-        // Before anybody else can name the slot.
-        link.send(Outgoing { head: &head, payload: &[IoSlice::new(&groups)], share: None });
+        if let Some(link) = link {
+            // Before anybody else can name the slot.
+            introduce(link, slot, who);
+        }
         self.slots.insert(Arc::clone(who), slot);
         slot
     }
 }
 
+/// Tell the agent who is meant by a number.
+fn introduce(link: &Arc<Link>, slot: u32, who: &Who) {
+    let call = Call::Introduce { slot, uid: who.uid, gid: who.gid, job: who.job };
+    let groups: Vec<u8> = who.groups.iter().flat_map(|group| group.to_le_bytes()).collect();
+    let request = Request { id: 0, slot: 0, once: None, call };
+    let head = frame::encode_in_order(&request, groups.len());
+    link.send(Outgoing { head: &head, payload: &[IoSlice::new(&groups)], share: None });
+}
+
 /// A connection as the link knows it.
-pub(super) struct Receiver(pub(super) Arc<Connection>);
+pub(super) struct Receiver {
+    pub(super) connection: Arc<Connection>,
+    /// How often the client had connected before.
+    pub(super) generation: u64,
+}
 
 impl Handler for Receiver {
     fn frame(&self, link: &Arc<Link>, frame: Frame) {
@@ -212,34 +334,25 @@ impl Handler for Receiver {
             Err(malformed) => return link.close(malformed.0),
         };
         let pending = {
-            let mut state = self.0.state();
+            let mut state = self.connection.state();
             let pending = state.pending.remove(&answer.id);
             state.used -= pending.as_ref().map_or(0, |pending| pending.cost);
             pending
         };
-        let Some(pending) = pending else {
-            return link.close("the agent answered a call that was not made");
-        };
-        self.0.load.fetch_sub(pending.cost, Ordering::Relaxed);
-        self.0.send_waiting(link);
+        // Answered twice because it was sent twice, or given up meanwhile.
+        let Some(pending) = pending else { return };
+        self.connection.load.fetch_sub(pending.cost, Ordering::Relaxed);
+        self.connection.send_waiting();
         let result = answer.result.map_err(Errno::from_raw);
         (pending.then)(result.map(|value| (value, frame.payload)));
     }
 
+    /// Called by whoever notices, maybe in the middle of sending: nothing is done here.
     fn closed(&self, _link: &Arc<Link>, reason: &str) {
-        let mut state = self.0.state();
-        state.is_gone = true;
-        let pending: Vec<Pending> = state.pending.drain().map(|(_, pending)| pending).collect();
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        tracing::error!(reason, calls = pending.len() + waiting.len(), "lost the agent");
-        let all = pending.into_iter().chain(waiting.into_iter().map(|waiting| waiting.pending));
-        all.for_each(|pending| (pending.then)(Err(NOT_CONNECTED)));
+        self.connection.alarm.ring(self.generation, reason);
     }
 }
 
-/// What a call gets that nobody will answer. Not `ENOTCONN`, by which dead mounts are known.
-const NOT_CONNECTED: Errno = Errno::EIO;
 /// The agent keeps so many users of a connection;
 const SLOTS: u32 = 1 << 16;
 /// of these we remember which number they have.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use iofwd_mount::caller::{Introduction, RequestKey};
+use iofwd_mount::caller::Introduction;
 use iofwd_mount::{Caller, Errno};
 
 use crate::link::Buffer;
@@ -12,7 +12,7 @@ use crate::wire::call::Call;
 
 use super::callers::Who;
 use super::pending::{Answered, Ask};
-use super::{Client, PATIENCE};
+use super::{Client, NOBODY, PATIENCE};
 
 /// A call that was made, and whose answer will come.
 #[derive(Debug)]
@@ -35,19 +35,18 @@ impl Client {
         room: usize,
     ) -> Demanded {
         let who = caller.map_or_else(Who::client, |caller| self.callers.of(caller));
-        let key = caller.map_or(RequestKey(0), |caller| caller.request);
+        let asker = caller.map_or(NOBODY, |caller| (caller.request, caller.pid));
         let (sender, receiver) = channel();
         let then = move |answered: Answered| {
             let _ = sender.send(answered);
         };
-        self.ask_as(&who, key, Ask { call, payload, room }, Box::new(then));
+        self.ask_as(&who, asker, Ask { call, payload, room }, Box::new(then));
         Demanded(receiver)
     }
 
-    /// Whether nothing will be answered any more.
+    /// Whether nothing is answered now.
     pub(crate) fn is_gone(&self) -> bool {
-        let is_closed = |link: &Arc<crate::link::Link>| link.is_closed();
-        self.connections.iter().all(|connection| connection.link().is_none_or(is_closed))
+        self.presence.lost().is_some()
     }
 
     /// Somebody of another node may be named as a caller from now on.

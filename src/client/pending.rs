@@ -1,5 +1,6 @@
-//! A call that waits for its answer, and one that waits to be sent.
+//! A call that waits for its answer, and what is needed to send it again.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use iofwd_mount::Errno;
@@ -8,7 +9,10 @@ use iofwd_mount::caller::RequestKey;
 use crate::budget::Share;
 use crate::link::Buffer;
 use crate::wire::answer::Value;
-use crate::wire::call::Call;
+use crate::wire::call::{Call, Once, Request};
+use crate::wire::frame::{self, PREFIX};
+
+use super::callers::Who;
 
 /// What came of a call.
 pub(super) type Answered = Result<(Value, Buffer), Errno>;
@@ -30,19 +34,57 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// A call that was sent.
-pub(super) struct Pending {
+/// On whose behalf something is asked, and by which number.
+pub(super) struct Asker<'a> {
+    pub(super) id: u64,
     pub(super) key: RequestKey,
-    pub(super) cost: usize,
-    pub(super) since: Instant,
-    pub(super) then: Then,
+    /// The thread that waits for the answer.
+    pub(super) thread: u32,
+    pub(super) who: &'a Arc<Who>,
+    pub(super) once: Option<Once>,
 }
 
-/// A call that is sent when the agent has room for it.
-pub(super) struct Waiting {
-    pub(super) id: u64,
+/// A call that was sent, or is about to be.
+pub(super) struct Pending {
+    pub(super) key: RequestKey,
+    pub(super) thread: u32,
+    pub(super) who: Arc<Who>,
+    pub(super) slot: u32,
+    pub(super) cost: usize,
+    pub(super) since: Instant,
+    /// As it was sent first.
     pub(super) head: Vec<u8>,
-    pub(super) payload: Vec<u8>,
-    pub(super) pending: Pending,
-    pub(super) _share: Share,
+    pub(super) payload: Arc<[u8]>,
+    /// The connection on which the agent was told who asks.
+    pub(super) link: u64,
+    pub(super) room: usize,
+    /// How often it was told that it takes long.
+    pub(super) told: u32,
+    pub(super) then: Then,
+    pub(super) share: Option<Share>,
+}
+
+impl Pending {
+    /// The call itself.
+    pub(super) fn request(&self) -> Option<Request<'_>> {
+        request(&self.head)
+    }
+
+    /// Whether it must not be done twice.
+    pub(super) fn is_once(&self) -> bool {
+        self.request().is_some_and(|request| request.once.is_some())
+    }
+
+    /// The call as it is sent again.
+    pub(super) fn again(&self) -> Vec<u8> {
+        let Some(request) = self.request() else { return self.head.clone() };
+        let once = request.once.map(|once| Once { again: true, ..once });
+        let request = Request { once, slot: self.slot, ..request };
+        frame::encode(&request, self.payload.len(), self.room)
+    }
+}
+
+/// The call in a frame.
+pub(super) fn request(head: &[u8]) -> Option<Request<'_>> {
+    frame::decode(head.get(PREFIX..)?).ok()
 }

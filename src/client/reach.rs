@@ -118,7 +118,7 @@ async fn greet(
     let offer = match hear(stream).await? {
         Reception::Offer(offer) => offer,
         refused @ Reception::Refused(_) => return Ok(refused),
-        Reception::Welcome(_) | Reception::Told(_) => return Err(unexpected()),
+        Reception::Welcome(_) | Reception::Told(_) | Reception::Unknown => return Err(unexpected()),
     };
     if agree(&[offer.version]).is_none() {
         return Err(unexpected());

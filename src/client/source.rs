@@ -1,4 +1,4 @@
-//! What a client mounts: an agent's address, an export of it, and maybe a directory below that.
+//! What a client mounts: the addresses of agents, an export of theirs, and maybe a directory below that.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// An agent, and what of it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where the agent is.
-    pub agent: Address,
+    /// Where the agents are, any of which will do; the first first.
+    pub agents: Vec<Address>,
     /// The export; empty is the only one there is.
     pub export: String,
     /// A directory below the export; empty is the export itself.
@@ -24,26 +24,37 @@ pub enum Address {
 }
 
 impl Source {
-    /// The agent that a text means: `HOST:PORT[/EXPORT[/DIRECTORY]]` or
-    /// `unix:PATH[:EXPORT[/DIRECTORY]]`. `None` if it means none, but a directory.
+    /// The agents that a text means: `HOST:PORT[,HOST:PORT...][/EXPORT[/DIRECTORY]]` or
+    /// `unix:PATH[,unix:PATH...][:EXPORT[/DIRECTORY]]`. `None` if it means none, but a directory.
     pub fn parse(text: &str) -> Option<Source> {
         if let Some(rest) = text.strip_prefix("unix:") {
-            let (path, below) = rest.split_once(':').unwrap_or((rest, ""));
-            return Some(Source::new(Address::Unix(path.into()), below));
+            let mut agents = Vec::new();
+            let mut below = "";
+            for one in rest.split(",unix:") {
+                let (path, behind) = one.split_once(':').unwrap_or((one, ""));
+                agents.push(Address::Unix(path.into()));
+                below = behind;
+            }
+            return Some(Source::new(agents, below));
         }
         if text.starts_with(['/', '.']) {
             return None;
         }
-        let (host, below) = text.split_once('/').unwrap_or((text, ""));
-        let (name, port) = host.rsplit_once(':')?;
-        let is_host = !name.is_empty() && port.parse::<u16>().is_ok();
-        is_host.then(|| Source::new(Address::Tcp(host.into()), below))
+        let (hosts, below) = text.split_once('/').unwrap_or((text, ""));
+        let agents: Option<Vec<Address>> = hosts.split(',').map(tcp).collect();
+        Some(Source::new(agents?, below))
     }
 
-    fn new(agent: Address, below: &str) -> Source {
+    fn new(agents: Vec<Address>, below: &str) -> Source {
         let (export, subtree) = below.split_once('/').unwrap_or((below, ""));
-        Source { agent, export: export.into(), subtree: subtree.trim_end_matches('/').into() }
+        Source { agents, export: export.into(), subtree: subtree.trim_end_matches('/').into() }
     }
+}
+
+fn tcp(host: &str) -> Option<Address> {
+    let (name, port) = host.rsplit_once(':')?;
+    let is_host = !name.is_empty() && port.parse::<u16>().is_ok();
+    is_host.then(|| Address::Tcp(host.into()))
 }
 
 impl fmt::Display for Address {
@@ -57,11 +68,13 @@ impl fmt::Display for Address {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = match self.agent {
-            Address::Tcp(_) => '/',
-            Address::Unix(_) => ':',
+        let separator = match self.agents.first() {
+            Some(Address::Unix(_)) => ':',
+            Some(Address::Tcp(_)) | None => '/',
         };
-        write!(f, "{}", self.agent)?;
+        for (at, agent) in self.agents.iter().enumerate() {
+            write!(f, "{}{agent}", if at > 0 { "," } else { "" })?;
+        }
         if !self.export.is_empty() {
             write!(f, "{separator}{}", self.export)?;
         }
@@ -75,7 +88,9 @@ mod tests {
 
     #[test]
     fn agents_are_told_from_directories() {
-        for text in ["/data", "./a:1", "relative", "with:colon", "host:port/x", ":7040", "a/b:1"] {
+        for text in
+            ["/data", "./a:1", "relative", "with:colon", "host:port/x", ":7040", "a/b:1", "h:1,b/x"]
+        {
             assert_eq!(Source::parse(text), None, "{text}");
         }
     }
@@ -89,6 +104,8 @@ mod tests {
             "[::1]:7040/scratch",
             "unix:/run/iofwd.sock",
             "unix:/run/iofwd.sock:scratch/a",
+            "ion1:7040,ion2:7040/scratch/a",
+            "unix:/run/one.sock,unix:/run/two.sock:scratch",
         ] {
             let source = Source::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(source.to_string(), text);

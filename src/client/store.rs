@@ -1,125 +1,36 @@
 //! The client as a store: each operation is asked of the agent, and its answer handed on.
 
+mod answers;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 use iofwd_mount::caller::RequestKey;
-use iofwd_mount::reply::{Answer as Answerable, Dirent};
 use iofwd_mount::store::{
-    Attr, Changes, Controlled, CopyRange, Created, Entry, HandleId, Lock, LockOwner, LockRequest,
-    NewNode, NodeId, OpenHow, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
+    Attr, Changes, Controlled, CopyRange, Created, Entry, HandleId, Lock, LockKind, LockOwner,
+    LockRequest, NewNode, NodeId, OpenHow, Opened, OpenedDirectory, ReadAt, Statfs, WriteAt,
 };
 use iofwd_mount::{Caller, DataReply, DirectoryReply, Errno, Reply, Store, XattrReply};
 
 use crate::control;
 use crate::report::Report;
-use crate::wire::answer::{Value, take_name};
-use crate::wire::call::{Call, LockCall};
+use crate::wire::answer::Value;
+use crate::wire::call::Call;
 use crate::wire::frame::PAYLOAD_MOST;
 
 use super::Client;
 use super::pending::{Answered, Ask};
-
-/// The value that a reply wants, out of what the agent may answer.
-trait Expected: Answerable + Sized + 'static {
-    fn from_value(value: Value) -> Option<Self>;
-}
-
-macro_rules! expected {
-    ($($type:ty: $pattern:pat => $value:expr),+ $(,)?) => {
-        $(impl Expected for $type {
-            fn from_value(value: Value) -> Option<Self> {
-                if let $pattern = value { Some($value) } else { None }
-            }
-        })+
-    };
-}
-
-expected! {
-    (): Value::Nothing => (),
-    Entry: Value::Entry(entry) => entry,
-    Attr: Value::Attr(attr) => attr,
-    Opened: Value::Opened(opened) => opened,
-    OpenedDirectory: Value::OpenedDirectory(opened) => opened,
-    Created: Value::Created(created) => created,
-    u32: Value::Written(count) => count,
-    u64: Value::Copied(count) => count,
-    i64: Value::Position(position) => position,
-    Statfs: Value::Statfs(state) => state,
-    Lock: Value::Lock(lock) => lock,
-}
-
-/// What the agent answered, if it is what was expected.
-fn expect<T: Expected>(answered: &Answered) -> Result<T, Errno> {
-    let (value, _) = answered.as_ref().map_err(|errno| *errno)?;
-    T::from_value(*value).ok_or(Errno::EIO)
-}
-
-fn bytes(answered: &Answered) -> Result<&[u8], Errno> {
-    match answered {
-        Ok((Value::Data, bytes)) => Ok(bytes),
-        Ok(_) => Err(Errno::EIO),
-        Err(errno) => Err(*errno),
-    }
-}
-
-impl Client {
-    fn plain<T: Expected>(&self, caller: &Caller, call: Call<'_>, reply: Reply<T>) {
-        self.ask(caller, Ask::of(call), move |answered| reply.send(expect(&answered)));
-    }
-
-    fn bytes(&self, caller: &Caller, call: Call<'_>, room: usize, reply: DataReply) {
-        let ask = Ask { call, payload: &[], room };
-        self.ask(caller, ask, move |answered| match bytes(&answered) {
-            Ok(bytes) => reply.data(bytes),
-            Err(errno) => reply.error(errno),
-        });
-    }
-
-    fn xattr(&self, caller: &Caller, call: Call<'_>, reply: XattrReply) {
-        let ask = Ask { call, payload: &[], room: XATTR_MOST };
-        self.ask(caller, ask, move |answered| reply.send(bytes(&answered)));
-    }
-}
-
-fn lock_call(request: &LockRequest) -> LockCall {
-    LockCall {
-        node: request.node,
-        handle: request.handle,
-        owner: request.owner.key,
-        lock: request.lock,
-        whole_file: request.whole_file,
-        wait: request.wait,
-    }
-}
-
-/// Hand a list of names on to the kernel.
-fn list(answered: &Answered, mut reply: DirectoryReply) {
-    let mut rest: &[u8] = match answered {
-        Ok((Value::Names, names)) => names,
-        Ok(_) => return reply.error(Errno::EIO),
-        Err(errno) => return reply.error(*errno),
-    };
-    loop {
-        match take_name(rest) {
-            Ok(None) => return reply.send(),
-            Ok(Some((listed, next))) if reply.fits(listed.name) => {
-                let (inode, offset, kind) = (listed.inode, listed.offset, listed.kind);
-                let dirent = Dirent { inode, offset, kind, name: listed.name };
-                reply.push(&dirent, listed.entry.as_ref());
-                rest = next;
-            }
-            Ok(Some(_)) | Err(_) => return reply.error(Errno::EIO),
-        }
-    }
-}
+use answers::{VOUCHER_MOST, bytes, expect, list, lock_call};
 
 impl Store for Client {
     fn lookup(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<Entry>) {
-        self.plain(caller, Call::Lookup { parent, name: name.as_bytes() }, reply);
+        let call = Call::Lookup { parent, name: name.as_bytes() };
+        self.entry(caller, (parent, name), call, reply);
     }
 
     fn forget(&self, node: NodeId, references: u64) {
+        self.holdings.forgotten(node, references);
         if let Some(connection) = self.connections.first() {
             connection.forget(node, references);
         }
@@ -145,7 +56,8 @@ impl Store for Client {
         new: NewNode,
         reply: Reply<Entry>,
     ) {
-        self.plain(caller, Call::Mknod { parent, name: name.as_bytes(), new }, reply);
+        let call = Call::Mknod { parent, name: name.as_bytes(), new };
+        self.entry(caller, (parent, name), call, reply);
     }
 
     fn mkdir(
@@ -156,7 +68,8 @@ impl Store for Client {
         new: NewNode,
         reply: Reply<Entry>,
     ) {
-        self.plain(caller, Call::Mkdir { parent, name: name.as_bytes(), new }, reply);
+        let call = Call::Mkdir { parent, name: name.as_bytes(), new };
+        self.entry(caller, (parent, name), call, reply);
     }
 
     fn unlink(&self, caller: &Caller, parent: NodeId, name: &OsStr, reply: Reply<()>) {
@@ -175,8 +88,8 @@ impl Store for Client {
         target: &OsStr,
         reply: Reply<Entry>,
     ) {
-        let (name, target) = (name.as_bytes(), target.as_bytes());
-        self.plain(caller, Call::Symlink { parent, name, target }, reply);
+        let call = Call::Symlink { parent, name: name.as_bytes(), target: target.as_bytes() };
+        self.entry(caller, (parent, name), call, reply);
     }
 
     fn rename(
@@ -199,11 +112,12 @@ impl Store for Client {
         name: &OsStr,
         reply: Reply<Entry>,
     ) {
-        self.plain(caller, Call::Link { node, parent, name: name.as_bytes() }, reply);
+        let call = Call::Link { node, parent, name: name.as_bytes() };
+        self.entry(caller, (parent, name), call, reply);
     }
 
     fn open(&self, caller: &Caller, node: NodeId, how: OpenHow, reply: Reply<Opened>) {
-        self.plain(caller, Call::Open { node, how }, reply);
+        self.opened(caller, node, Call::Open { node, how }, |opened| opened.handle, reply);
     }
 
     fn create(
@@ -215,7 +129,8 @@ impl Store for Client {
         new: NewNode,
         reply: Reply<Created>,
     ) {
-        self.plain(caller, Call::Create { parent, name: name.as_bytes(), how, new }, reply);
+        let call = Call::Create { parent, name: name.as_bytes(), how, new };
+        self.made(caller, (parent, name), call, reply);
     }
 
     fn tmpfile(
@@ -226,7 +141,8 @@ impl Store for Client {
         new: NewNode,
         reply: Reply<Created>,
     ) {
-        self.plain(caller, Call::Tmpfile { parent, how, new }, reply);
+        let nowhere = (parent, OsStr::new(""));
+        self.made(caller, nowhere, Call::Tmpfile { parent, how, new }, reply);
     }
 
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
@@ -240,7 +156,7 @@ impl Store for Client {
 
     fn flush(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         node: NodeId,
         handle: HandleId,
         owner: LockOwner,
@@ -248,11 +164,16 @@ impl Store for Client {
     ) {
         // A process that becomes another program closes files on its way, when nothing can be
         // learned about it; and whoever it is may close them.
-        self.unasked(Call::Flush { node, handle, owner: owner.key }, reply);
+        self.holdings.flushing(node, owner.key);
+        let call = Call::Flush { node, handle, owner: owner.key };
+        self.unasked(caller.pid, call, || {}, reply);
     }
 
     fn release(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
-        self.unasked(Call::Release { node, handle }, reply);
+        self.holdings.closing(handle);
+        let holdings = Arc::clone(&self.holdings);
+        let done = move || holdings.closed(handle);
+        self.unasked(0, Call::Release { node, handle }, done, reply);
     }
 
     fn fsync(
@@ -267,7 +188,7 @@ impl Store for Client {
     }
 
     fn opendir(&self, caller: &Caller, node: NodeId, flags: i32, reply: Reply<OpenedDirectory>) {
-        self.plain(caller, Call::Opendir { node, flags }, reply);
+        self.opened(caller, node, Call::Opendir { node, flags }, |opened| opened.handle, reply);
     }
 
     fn readdir(
@@ -280,13 +201,16 @@ impl Store for Client {
     ) {
         let (room, attributes) = (reply.room(), reply.wants_attributes());
         let call = Call::Readdir { node, handle, offset, room: room as u32, attributes };
-        // Ours is never longer than the kernel's form, but for the smallest rooms.
-        let ask = Ask { call, payload: &[], room: (room * 2).min(PAYLOAD_MOST) };
-        self.ask(caller, ask, move |answered| list(&answered, reply));
+        // Ours is hardly longer than the kernel's form, but for the smallest rooms and vouchers.
+        let ask = Ask { call, payload: &[], room: (room * 2 + VOUCHER_MOST).min(PAYLOAD_MOST) };
+        let holdings = Arc::clone(&self.holdings);
+        self.ask(caller, ask, move |answered| list(&holdings, node, &answered, reply));
     }
 
     fn releasedir(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
-        self.unasked(Call::Releasedir { node, handle }, reply);
+        let holdings = Arc::clone(&self.holdings);
+        let done = move || holdings.closed(handle);
+        self.unasked(0, Call::Releasedir { node, handle }, done, reply);
     }
 
     fn fsyncdir(
@@ -339,7 +263,19 @@ impl Store for Client {
     }
 
     fn setlk(&self, caller: &Caller, request: &LockRequest, reply: Reply<()>) {
-        self.plain(caller, Call::Setlk(lock_call(request)), reply);
+        let call = lock_call(request);
+        let is_release = request.lock.kind == LockKind::Unlock;
+        if is_release {
+            self.holdings.locked(&call);
+        }
+        let holdings = Arc::clone(&self.holdings);
+        self.ask(caller, Ask::of(Call::Setlk(call)), move |answered| {
+            let granted = expect::<()>(&answered);
+            if granted.is_ok() && !is_release {
+                holdings.locked(&call);
+            }
+            reply.send(granted);
+        });
     }
 
     fn fallocate(
@@ -401,9 +337,18 @@ impl Store for Client {
 
 impl Client {
     /// What the kernel does by itself, on nobody's behalf.
-    fn unasked(&self, call: Call<'_>, reply: Reply<()>) {
-        let then = Box::new(move |answered: Answered| reply.send(expect(&answered)));
-        self.ask_as(&super::Who::client(), RequestKey(0), Ask::of(call), then);
+    fn unasked(
+        &self,
+        thread: u32,
+        call: Call<'_>,
+        done: impl FnOnce() + Send + 'static,
+        reply: Reply<()>,
+    ) {
+        let then = Box::new(move |answered: Answered| {
+            done();
+            reply.send(expect(&answered));
+        });
+        self.ask_as(&super::Who::client(), (RequestKey(0), thread), Ask::of(call), then);
     }
 
     /// A control operation of ours: the agent is asked, and this side adds what it knows.
@@ -422,5 +367,3 @@ impl Client {
 
 /// The longest target of a symbolic link.
 const LINK_MOST: usize = 4096;
-/// The longest value, or list of names, of extended attributes.
-const XATTR_MOST: usize = 64 << 10;

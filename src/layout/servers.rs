@@ -28,6 +28,16 @@ impl Servers {
         Servers { most: most.max(1), known: Mutex::default() }
     }
 
+    /// These have the numbers from 0 on, so that all who have the same list agree. A server that is
+    /// not among them shares the queue of one that is.
+    pub fn fixed(servers: &[Server]) -> Servers {
+        let fixed = Servers::new(servers.len() as u32);
+        servers.iter().for_each(|server| {
+            fixed.number(server);
+        });
+        fixed
+    }
+
     /// The number of a server, a new one if it was not heard of yet.
     pub fn number(&self, server: &Server) -> ServerId {
         let mut known = self.lock();
@@ -75,6 +85,16 @@ mod tests {
         assert_eq!(servers.number(&Server::Mdt), ServerId(1));
         assert_eq!(servers.number(&Server::Ost(700)), ServerId(0));
         assert_eq!(servers.names(), [Server::Ost(700), Server::Mdt]);
+    }
+
+    #[test]
+    fn who_has_the_same_list_has_the_same_numbers() {
+        let list = [Server::Ost(9), Server::Ost(3), Server::Mdt];
+        let (one, other) = (Servers::fixed(&list), Servers::fixed(&list));
+        let stranger = Server::Osd(1);
+        assert_eq!(one.number(&stranger), other.number(&stranger));
+        assert_eq!((one.number(&Server::Mdt), one.count()), (ServerId(2), 3));
+        assert_eq!(other.number(&Server::Ost(9)), ServerId(0));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The reading side of a connection: bytes become frames, never more than one at a time, so that
-//! what is not taken yet stays in the socket.
+//! The reading side of a connection: bytes become frames, never more than one at a time. But for a
+//! few bytes that came along with others, what is not taken yet stays in the socket.
 
 use std::io;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use super::{Frame, Link, socket};
 /// How far the frame that comes has come.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
+    ahead: Ahead,
     prefix: [u8; PREFIX],
     /// Bytes of the frame that are there.
     have: usize,
@@ -49,13 +50,23 @@ impl Inbox {
     /// Nothing more will come.
     pub(super) fn clear(&mut self) {
         self.body = None;
+        self.ahead = Ahead::default();
+    }
+
+    /// Whether there are bytes that the socket does not have any more.
+    pub(super) fn has_more(&self) -> bool {
+        self.ahead.used < self.ahead.end
     }
 
     /// Read what is there, until a frame is complete.
     pub(super) fn receive(&mut self, link: &Arc<Link>) -> io::Result<Received> {
         link.frame_began.compare_exchange(0, link.hub.elapsed(), RELAXED, RELAXED).ok();
         while self.have < PREFIX {
-            match socket::receive(&link.socket, &mut self.prefix[self.have..], &mut [])? {
+            self.have += self.ahead.take(&mut self.prefix[self.have..]);
+            if self.have == PREFIX {
+                break;
+            }
+            match self.ahead.receive(link)? {
                 None => {
                     if self.have == 0 {
                         link.frame_began.store(0, RELAXED);
@@ -64,9 +75,8 @@ impl Inbox {
                 }
                 Some(0) if self.have == 0 => return Ok(Received::End),
                 Some(0) => return Err(torn()),
-                Some(count) => self.have += count,
+                Some(_) => {}
             }
-            link.heard.store(link.hub.elapsed(), RELAXED);
         }
         if self.body.is_none() {
             let prefix = Prefix::from_bytes(&self.prefix).map_err(invalid)?;
@@ -86,6 +96,11 @@ impl Inbox {
         let end = PREFIX + body.prefix.head + body.prefix.payload;
         while self.have < end {
             let (head, payload) = body.missing(self.have - PREFIX);
+            let at_hand = self.ahead.take(head) + self.ahead.take(payload);
+            if at_hand > 0 {
+                self.have += at_hand;
+                continue;
+            }
             match socket::receive(&link.socket, head, payload)? {
                 None => return Ok(Received::Part),
                 Some(0) => return Err(torn()),
@@ -101,6 +116,38 @@ impl Inbox {
         Ok(complete.unwrap_or(Received::Part))
     }
 }
+
+/// Bytes that came along: the beginning of what is next.
+#[derive(Debug, Default)]
+struct Ahead {
+    bytes: Vec<u8>,
+    used: usize,
+    end: usize,
+}
+
+impl Ahead {
+    /// Copy as much as there is, and fits.
+    fn take(&mut self, to: &mut [u8]) -> usize {
+        let count = to.len().min(self.end - self.used);
+        to[..count].copy_from_slice(&self.bytes[self.used..self.used + count]);
+        self.used += count;
+        count
+    }
+
+    /// Read what is there, but not much. Everything from before is used.
+    fn receive(&mut self, link: &Link) -> io::Result<Option<usize>> {
+        self.bytes.resize(AHEAD, 0);
+        let received = socket::receive(&link.socket, &mut self.bytes, &mut [])?;
+        (self.used, self.end) = (0, received.unwrap_or(0));
+        if received.is_some() {
+            link.heard.store(link.hub.elapsed(), RELAXED);
+        }
+        Ok(received)
+    }
+}
+
+/// Room for a request of a page with its head: one system call reads it.
+const AHEAD: usize = 6 << 10;
 
 impl Body {
     /// Where the bytes that are not there yet belong.

@@ -47,7 +47,7 @@ impl Memory {
         drop(state);
         link.under_way.fetch_add(bytes, Ordering::SeqCst);
         if let Some(next) = next {
-            next.read_on();
+            next.resume();
         }
         Some(Share { link: Arc::clone(link), bytes })
     }
@@ -64,7 +64,7 @@ impl Memory {
         let next = next(&mut state);
         drop(state);
         if let Some(next) = next {
-            next.read_on();
+            next.resume();
         }
     }
 

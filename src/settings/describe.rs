@@ -11,7 +11,7 @@ use crate::quantity::{show_bytes, show_span};
 
 use super::field;
 use super::{
-    Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash,
+    DataPath, Export, LayoutSettings, Limits, SchedulerSettings, ServerSettings, Settings, Squash,
     TelemetrySettings,
 };
 
@@ -50,9 +50,12 @@ impl Settings {
 
     fn sections(&self) -> Vec<Section> {
         let section = |name, values| Section { name, index: 0, values };
+        let place =
+            [("index", self.agent.index.to_string()), ("count", self.agent.count.to_string())];
         let mut sections = vec![
             section("", self.top()),
             section("tls", self.tls_values()),
+            section("agent", place.to_vec()),
             section("scheduler", self.scheduler.values()),
             section("layout", self.layout.values()),
         ];
@@ -91,6 +94,7 @@ impl Settings {
         vec![
             ("listen", list(&places, "nowhere")),
             ("key_file", path(self.key_file.as_deref(), none)),
+            ("state", path(self.state_directory().as_deref(), "none: clients cannot go on")),
         ]
     }
 
@@ -128,10 +132,12 @@ impl SchedulerSettings {
 
 impl LayoutSettings {
     fn values(&self) -> Vec<Value> {
+        let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
         let none = "none: a file of OrangeFS counts as one server's";
         let all = "none: a file of CephFS counts as its pool's";
         vec![
             ("queues", self.queues.to_string()),
+            ("servers", list(&servers, "none: numbered in the order in which they are met")),
             ("pvfs_config", path(self.pvfs_config.as_deref(), none)),
             ("ceph_command", path(self.ceph_command.as_deref(), all)),
         ]
@@ -159,6 +165,7 @@ impl Limits {
             ("memory", show_bytes(self.memory)),
             ("memory_per_client", show_bytes(self.memory_per_client)),
             ("idle", show_span(Span::from_nanos(idle))),
+            ("grace", show_span(Span::from_nanos(self.grace.as_nanos() as u64))),
         ]
     }
 }
@@ -182,11 +189,18 @@ impl Export {
             Some(Squash::None) => "none: everybody is who the client says",
             None => "root over TCP, none over a unix socket",
         };
+        let data = match self.data {
+            DataPath::Auto => "auto: around the cache where the file system has data servers",
+            DataPath::Direct => "direct: around the cache",
+            DataPath::Buffered => "buffered: through the cache",
+        };
         let clients: Vec<String> = self.clients.iter().map(ToString::to_string).collect();
         [("name", self.name.clone()), ("path", self.path.display().to_string())]
             .into_iter()
             .chain(server_values(self.servers.as_ref()))
             .chain([
+                ("data", data.into()),
+                ("device", self.device.as_ref().map_or("none".into(), ToString::to_string)),
                 ("read_only", yes(self.read_only)),
                 ("squash", squash.into()),
                 ("anonymous_uid", self.anonymous_uid.to_string()),

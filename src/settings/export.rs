@@ -2,7 +2,11 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use crate::device;
+
+use super::data::DataPath;
 use super::listen::Transport;
 use super::network::Network;
 use super::section::{Reader, Section};
@@ -17,6 +21,10 @@ pub struct Export {
     pub path: PathBuf,
     /// The data servers, if its files are striped over some.
     pub servers: Option<ServerSettings>,
+    /// How data go to the directory.
+    pub data: DataPath,
+    /// Have every request take as long as on this device.
+    pub device: Option<device::Spec>,
     /// Refuse every change.
     pub read_only: bool,
     /// Whose requests are done as the anonymous user, if the file says so; see
@@ -65,6 +73,8 @@ impl Export {
             name: section.text("name").unwrap_or_default(),
             path: section.path("path").unwrap_or_default(),
             servers: ServerSettings::read(section),
+            data: parsed(section, "data").unwrap_or_default(),
+            device: parsed(section, "device"),
             read_only: section.flag("read_only", false),
             squash: squash(section),
             anonymous_uid: section.number("anonymous_uid"),
@@ -113,6 +123,12 @@ fn check_name(section: &Section<'_>, name: &str) {
     }
 }
 
+/// A text that means something, if there is one.
+fn parsed<T: FromStr<Err = String>>(section: &Section<'_>, name: &str) -> Option<T> {
+    let text = section.text(name)?;
+    text.parse().map_err(|what| section.refuse(name, what)).ok()
+}
+
 fn squash(section: &Section<'_>) -> Option<Squash> {
     let text = section.text("squash")?;
     let squash = match text.as_str() {
@@ -152,6 +168,8 @@ mod tests {
             name: "home".into(),
             path: "/srv/home".into(),
             servers: None,
+            data: DataPath::Auto,
+            device: None,
             read_only: false,
             squash: None,
             anonymous_uid: 65_534,

@@ -127,7 +127,7 @@ impl Field {
 
 /// The sections beside the fields above all of them.
 pub const SECTIONS: &[&str] =
-    &["tls", "scheduler", "layout", "stripes", "limits", "export", "job", "telemetry"];
+    &["tls", "agent", "scheduler", "layout", "stripes", "limits", "export", "job", "telemetry"];
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -142,10 +142,16 @@ const ID_MOST: u64 = u32::MAX as u64 - 1;
 pub const FIELDS: &[Field] = &[
     field("", "listen", "where clients connect: ADDRESS:PORT or unix:PATH"),
     field("", "key_file", "the key that clients over TCP must have too").or("IOFWD_KEY_FILE"),
+    field("", "state", "directory for what clients need to go on after the agent's death").or("IOFWD_STATE"),
 
     field("tls", "certificate", "the agent's certificate and those between it and the root, PEM").or("IOFWD_TLS_CERTIFICATE"),
     field("tls", "private_key", "the private key of the certificate, PEM").or("IOFWD_TLS_PRIVATE_KEY"),
     field("tls", "client_ca", "clients must have a certificate from here, PEM").or("IOFWD_TLS_CLIENT_CA"),
+
+    field("agent", "index", "which of the agents that share the servers this is").or("IOFWD_AGENT_INDEX")
+        .of(Unit::Count, 0, (0, 1023), "agents are counted from 0"),
+    field("agent", "count", "how many agents share the servers").or("IOFWD_AGENT_COUNT")
+        .of(Unit::Count, 1, (1, 1024), "each has windows of its own"),
 
     field("scheduler", "policy", "the order in which requests are issued").or("IOFWD_POLICY"),
     field("scheduler", "window", "length of a time window, for policies that have them").or("IOFWD_WINDOW")
@@ -159,6 +165,7 @@ pub const FIELDS: &[Field] = &[
 
     field("layout", "queues", "servers that may have a queue of their own; those that come later share one").or("IOFWD_QUEUES")
         .of(Unit::Count, 64, (1, 1024), "a round of windows has one for each"),
+    field("layout", "servers", "the servers in the order of their numbers, alike in all agents that share them"),
     field("layout", "pvfs_config", "configuration of an OrangeFS file system: which handles are whose").or("IOFWD_PVFS_CONFIG"),
     field("layout", "ceph_command", "asked on which daemons the objects of CephFS files are").or("IOFWD_CEPH_COMMAND"),
 
@@ -178,6 +185,9 @@ pub const FIELDS: &[Field] = &[
     field("limits", "idle", "a client that is silent for so long is given up, and its locks with it").or("IOFWD_IDLE")
         .of(Unit::Time, 30 * SECOND, (SECOND, 3600 * SECOND), "in less a busy client looks dead; for more the locks of a dead one stop everybody"),
 
+    field("limits", "grace", "what a client held, its locks too, is kept for so long when its connections are gone").or("IOFWD_GRACE")
+        .of(Unit::Time, 10 * SECOND, (SECOND, 3600 * SECOND), "in less nobody has connected again; for more the locks of a dead client stop everybody"),
+
     field("export", "name", "what clients call it: HOST:PORT/NAME"),
     field("export", "path", "the directory"),
     field("export", "backend", "what it is: a directory, or files striped over data servers"),
@@ -189,6 +199,8 @@ pub const FIELDS: &[Field] = &[
         .bound(Unit::Count, None, (1, 1024), "each has a queue of its own"),
     field("export", "servers_timeout", "how long a data server that is away is waited for; then its files fail with EIO")
         .of(Unit::Time, 60 * SECOND, (SECOND, 86_400 * SECOND), "in less no server can be started again; for more nobody waits"),
+    field("export", "data", "through the cache of this node or around it: auto, direct or buffered"),
+    field("export", "device", "have every request take as long as on this device: hdd, ssd or null"),
     field("export", "read_only", "whether every change is refused"),
     field("export", "squash", "whose requests are done as the anonymous user: root's, all, or none"),
     field("export", "anonymous_uid", "user id of the anonymous user")

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::layout::{First, Pattern, Rule};
+use crate::layout::{First, Pattern, Rule, Server};
 
 use super::section::Section;
 
@@ -11,6 +11,8 @@ use super::section::Section;
 pub struct LayoutSettings {
     /// Servers that may have a queue of their own.
     pub queues: u32,
+    /// The servers by their numbers, if they are told beforehand; none: numbered as they are met.
+    pub servers: Vec<Server>,
     /// The configuration of an OrangeFS file system.
     pub pvfs_config: Option<PathBuf>,
     /// The `ceph` command, if it is to be asked where objects are.
@@ -24,11 +26,32 @@ impl LayoutSettings {
         section.refuse_unknown();
         LayoutSettings {
             queues: section.number("queues"),
+            servers: servers(section),
             pvfs_config: section.path("pvfs_config"),
             ceph_command: section.path("ceph_command"),
             rules: rules.iter().filter_map(rule).collect(),
         }
     }
+}
+
+/// The servers of a list, each of them once.
+fn servers(section: &Section<'_>) -> Vec<Server> {
+    let mut servers = Vec::new();
+    for text in section.list("servers").unwrap_or_default() {
+        match Server::parse(&text) {
+            Ok(row) => servers.extend(row),
+            Err(what) => section.refuse("servers", what),
+        }
+    }
+    let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
+    if let Some((_, server)) = twice {
+        section.refuse("servers", format!("{server} is there twice"));
+    }
+    if servers.len() > SERVERS_MOST {
+        let what = format!("{} are too many: at most {SERVERS_MOST}", servers.len());
+        section.refuse("servers", what);
+    }
+    servers
 }
 
 /// A rule, if all of it can be understood.
@@ -66,3 +89,6 @@ fn first(section: &Section<'_>, servers: u32) -> Option<First> {
         }
     }
 }
+
+/// Each has a queue of its own.
+const SERVERS_MOST: usize = 1_024;

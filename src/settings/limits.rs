@@ -15,6 +15,8 @@ pub struct Limits {
     pub memory_per_client: u64,
     /// A client that is silent for so long is given up.
     pub idle: Duration,
+    /// What a client held is kept for so long when its connections are gone.
+    pub grace: Duration,
 }
 
 impl Limits {
@@ -24,6 +26,7 @@ impl Limits {
             memory: section.number("memory"),
             memory_per_client: section.number("memory_per_client"),
             idle: Duration::from_nanos(section.number("idle")),
+            grace: Duration::from_nanos(section.number("grace")),
         };
         if limits.memory_per_client > limits.memory {
             let what = "one client is given more than all together: write at most limits.memory";

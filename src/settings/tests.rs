@@ -59,7 +59,8 @@ fn an_export_is_all_that_must_be_given() {
             clients: 1024,
             memory: 512 << 20,
             memory_per_client: 64 << 20,
-            idle: Duration::from_secs(30)
+            idle: Duration::from_secs(30),
+            grace: Duration::from_secs(10)
         }
     );
     assert_eq!(settings.job.variables, ["SLURM_JOB_ID", "PBS_JOBID", "FLUX_JOB_ID"]);
@@ -144,9 +145,42 @@ fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
     let found = problems("[limit]\nclients = 1");
     assert!(found[0].contains("did you mean limits?"), "{found:?}");
     assert!(
-        found[0].ends_with("tls, scheduler, layout, stripes, limits, export, job, telemetry"),
+        found[0]
+            .ends_with("tls, agent, scheduler, layout, stripes, limits, export, job, telemetry"),
         "{found:?}"
     );
+}
+
+#[test]
+fn several_agents_have_numbers_and_number_servers_alike() {
+    let lines = "[agent]\nindex = 3\ncount = 4\n[layout]\nservers = [\"ost:7\", \"ost:0-1\"]";
+    let settings = parse(lines);
+    assert_eq!(settings.agent, AgentPlace { index: 3, count: 4 });
+    let servers: Vec<String> = settings.layout.servers.iter().map(ToString::to_string).collect();
+    assert_eq!(servers, ["ost:7", "ost:0", "ost:1"]);
+    assert_eq!(
+        problems("[agent]\nindex = 4\ncount = 4"),
+        ["agent.toml:2: agent.index: 4 is not the number of one of 4 agents: they are counted \
+          from 0 to 3"]
+    );
+    let found = problems("[layout]\nservers = [\"ost:0-3\", \"disk\", \"ost:2\"]");
+    assert!(found[0].contains("layout.servers: 'disk' is no server"), "{found:?}");
+    assert!(found[1].ends_with("layout.servers: ost:2 is there twice"), "{found:?}");
+}
+
+#[test]
+fn data_paths_and_devices_are_understood() {
+    let settings = Settings::parse(
+        &format!("{EXPORT}data = \"direct\"\ndevice = \"hdd,depth=1\"\n"),
+        "agent.toml",
+    );
+    let settings = settings.expect("good settings");
+    assert_eq!(settings.exports[0].data, DataPath::Direct);
+    let device = settings.exports[0].device.as_ref().map(ToString::to_string);
+    assert_eq!(device.as_deref(), Some("hdd,depth=1"));
+    let found = wrong(&format!("{EXPORT}data = \"fast\"\ndevice = \"tape\"\n"));
+    assert!(found[0].ends_with("data: 'fast' is none of auto, direct and buffered"), "{found:?}");
+    assert!(found[1].ends_with("device: no device 'tape': choose one of hdd, ssd, null"));
 }
 
 #[test]

@@ -124,7 +124,7 @@ struct Checked {
 /// Check a file system, and repair it if that is asked for.
 pub fn check(setup: &Setup, repair: bool) -> Result<Findings, String> {
     let servers = DataServer::all(setup);
-    let names = server::connect(setup, 0, Vec::new())?;
+    let names = server::connect(setup, 0, Vec::new(), setup.patience)?;
     enrol(setup, &servers)?;
     if repair {
         refuse_others(setup)?;

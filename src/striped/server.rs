@@ -91,7 +91,8 @@ impl DataServer {
         if let Some(client) = held.as_ref().filter(|client| !client.is_gone()) {
             return Ok(Arc::clone(client));
         }
-        let client = connect(&self.setup, self.number, Vec::new())?;
+        // What was asked is asked again here, of a new connection if need be.
+        let client = connect(&self.setup, self.number, Vec::new(), Duration::ZERO)?;
         let answer = client.demand(None, Call::Object(ObjectCall::Identify), &[], 16).answer();
         let (_, bytes) = answer.map_err(|errno| {
             format!("{} does not answer as a data server does: {errno}", self.address())
@@ -142,14 +143,15 @@ impl Asked<'_> {
     }
 }
 
-/// Become a client of a server.
+/// Become a client of a server, that waits for it for so long when it is lost.
 pub(super) fn connect(
     setup: &Setup,
     number: usize,
     job_variables: Vec<String>,
+    loss_bound: Duration,
 ) -> Result<Arc<Client>, String> {
     let agent = Address::Tcp(setup.servers[number].clone());
-    let source = Source { agent, export: EXPORT.into(), subtree: String::new() };
+    let source = Source { agents: vec![agent], export: EXPORT.into(), subtree: String::new() };
     let host = nix::unistd::gethostname().unwrap_or_default();
     let how = How {
         source,
@@ -159,8 +161,9 @@ pub(super) fn connect(
         job_variables,
         connections: CONNECTIONS,
         patience: REACHING,
+        loss_bound,
     };
-    Client::connect(&how).map_err(|error| error.to_string())
+    Client::connect(Arc::new(how)).map_err(|error| error.to_string())
 }
 
 /// What a data server calls what it gives to agents.

@@ -18,7 +18,8 @@ pub struct Answer {
     pub result: Result<Value, i32>,
 }
 
-/// What a call is answered with.
+/// What a call is answered with. A node, and an open file, comes with a voucher in the payload, if
+/// there was room for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {
     /// It is done.
@@ -67,6 +68,9 @@ pub struct Listed<'a> {
     pub name: &'a [u8],
     /// With attributes, as if it had been looked up.
     pub entry: Option<Entry>,
+    /// The voucher that goes with the attributes.
+    #[serde(with = "serde_bytes")]
+    pub voucher: &'a [u8],
 }
 
 impl Listed<'_> {

@@ -18,9 +18,20 @@ pub struct Request<'a> {
     pub id: u64,
     /// Who asks: the slot of an [`Call::Introduce`] on the same connection.
     pub slot: u32,
+    /// It is done once, however often it is sent.
+    pub once: Option<Once>,
     /// What is asked.
     #[serde(borrow)]
     pub call: Call<'a>,
+}
+
+/// Where the agent keeps what came of a call until the client has heard of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Once {
+    /// The place; a call that uses it again says that the answer to the one before has arrived.
+    pub place: u16,
+    /// It was sent before, and may have been done.
+    pub again: bool,
 }
 
 /// A name of a directory, or of an extended attribute: bytes.
@@ -218,6 +229,28 @@ pub enum Call<'a> {
     Object(ObjectCall),
     /// Of the data server that has the names: how a striped file stands.
     File(FileCall),
+    /// The client knows this node so often; the payload has its voucher. Where that alone does not
+    /// lead to it, it was last seen under that name. Not answered.
+    Adopt {
+        node: NodeId,
+        references: u64,
+        parent: NodeId,
+        #[serde(with = "serde_bytes")]
+        name: Name<'a>,
+    },
+    /// The client has this file, or directory, open; the payload has its voucher. With `lost` it
+    /// can be closed and nothing else. Not answered.
+    Reopen {
+        node: NodeId,
+        handle: HandleId,
+        lost: bool,
+    },
+    /// The client holds this lock. Not answered.
+    Reclaim(LockCall),
+    /// What was not adopted or reopened since the connection began is not the client's any more.
+    Restored,
+    /// The client has no more to ask, and gives everything back.
+    Leave,
 }
 
 /// A request for a lock; its owner is one of this client's.

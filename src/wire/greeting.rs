@@ -41,6 +41,8 @@ pub enum Reception {
     Welcome(Welcome),
     /// What was asked for by [`Purpose::Control`].
     Told(String),
+    /// What is to be resumed is not known here, or not any more.
+    Unknown,
 }
 
 /// The agent speaks that version.
@@ -85,6 +87,17 @@ pub enum Purpose {
         /// The words.
         words: Vec<String>,
     },
+    /// Go on with what was begun with this agent, or with another one over the same directory.
+    Resume {
+        /// The token of the [`Welcome`] that it began with.
+        token: Bytes32,
+        /// As in [`Purpose::Mount`].
+        export: String,
+        /// As in [`Purpose::Mount`].
+        subtree: Vec<u8>,
+        /// As in [`Purpose::Mount`].
+        client: String,
+    },
 }
 
 /// The agent's terms.
@@ -98,6 +111,9 @@ pub struct Welcome {
     pub grant: u32,
     /// A client that is silent for so many milliseconds is given up.
     pub idle_ms: u32,
+    /// A client that lost its connections for so many milliseconds can go on where it was; 0 if it
+    /// cannot.
+    pub grace_ms: u32,
 }
 
 /// No list of versions is longer.

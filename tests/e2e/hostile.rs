@@ -120,11 +120,11 @@ fn numbers_out_of_range_are_refused() {
 fn who_does_not_keep_to_the_protocol_is_cut_off() {
     let Some((agent, mount)) = ground() else { return };
     let unknown = [&[0xac, 2, 0][..], &[200, 1]].concat();
-    let stranger = frame::encode(&Request { id: 1, slot: 77, call: Call::Ping }, 0, 0);
+    let stranger = frame::encode(&Request { id: 1, slot: 77, once: None, call: Call::Ping }, 0, 0);
     let too_long = Prefix { head: 8, payload: PAYLOAD_MOST + 1, room: 0, in_order: false };
     let empty = Prefix { head: 0, payload: 0, room: 0, in_order: false };
     let groups = Call::Introduce { slot: 0, uid: 0, gid: 0, job: 0 };
-    let groups = frame::encode_in_order(&Request { id: 0, slot: 0, call: groups }, 3);
+    let groups = frame::encode_in_order(&Request { id: 0, slot: 0, once: None, call: groups }, 3);
     let slots = Call::Introduce { slot: u32::MAX, uid: 0, gid: 0, job: 0 };
     let cases: [(&str, Vec<u8>); 7] = [
         ("a length beyond the bound", too_long.to_bytes().to_vec()),
@@ -135,7 +135,7 @@ fn who_does_not_keep_to_the_protocol_is_cut_off() {
         ("groups that are none", [groups, vec![1, 2, 3]].concat()),
         (
             "a slot that cannot be",
-            frame::encode_in_order(&Request { id: 0, slot: 0, call: slots }, 0),
+            frame::encode_in_order(&Request { id: 0, slot: 0, once: None, call: slots }, 0),
         ),
     ];
     for (what, bytes) in cases {
@@ -154,7 +154,7 @@ fn framed(head: &[u8]) -> Vec<u8> {
 #[test]
 fn half_a_frame_and_a_slow_drip_come_to_an_end() {
     let Some((agent, mount)) = ground() else { return };
-    let ping = frame::encode(&Request { id: 1, slot: 0, call: Call::Ping }, 1 << 20, 0);
+    let ping = frame::encode(&Request { id: 1, slot: 0, once: None, call: Call::Ping }, 1 << 20, 0);
     let mut silent = Raw::connect(&agent);
     silent.send(&ping[..PREFIX + 1]);
     let mut dripping = Raw::connect(&agent);

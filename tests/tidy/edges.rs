@@ -171,6 +171,11 @@ const EDGES: &[Edge] = &[
         instead: "TLS ends at a plain socket: nobody behind it knows of it, nor it of them",
     },
     Edge {
+        room: "src/device",
+        never: &["clap", "tokio", "iofwd_mount", "std::fs", "crate::agent", "crate::client"],
+        instead: "a device only lets people wait: whoever has bytes moves them",
+    },
+    Edge {
         room: "src/job",
         never: &["clap", "tokio", "iofwd_mount", "crate"],
         instead: "a job is read from the system's table of processes and from nothing else",

@@ -1,4 +1,4 @@
-//! Every message as the bytes it has in version 1. A change of `golden.txt` is a change of the
+//! Every message as the bytes it has in version 2. A change of `golden.txt` is a change of the
 //! protocol, and needs a new version. `IOFWD_BLESS=1` in the environment rewrites it.
 
 use std::fmt::Write as _;

@@ -96,6 +96,11 @@ pub(crate) fn calls() -> Vec<(&'static str, Call<'static>)> {
         ("copy_file_range", Call::CopyFileRange(copy)),
         ("ioctl", Call::Ioctl { handle, command: 0x8008_6601, room: 8 }),
         ("control", Call::Control { command: 1 }),
+        ("adopt", Call::Adopt { node, references: 3, parent, name }),
+        ("reopen", Call::Reopen { node, handle, lost: true }),
+        ("reclaim", Call::Reclaim(LOCK_CALL)),
+        ("restored", Call::Restored),
+        ("leave", Call::Leave),
     ];
     calls.extend(stripes::objects().into_iter().map(|(name, call)| (name, Call::Object(call))));
     calls.extend(stripes::files().into_iter().map(|(name, call)| (name, Call::File(call))));
@@ -104,7 +109,7 @@ pub(crate) fn calls() -> Vec<(&'static str, Call<'static>)> {
 
 /// Requests, by the name of their call.
 pub(crate) fn requests() -> Vec<(&'static str, Request<'static>)> {
-    let request = |(name, call)| (name, Request { id: 300, slot: 2, call });
+    let request = |(name, call)| (name, Request { id: 300, slot: 2, once: None, call });
     calls().into_iter().map(request).collect()
 }
 
@@ -136,11 +141,17 @@ pub(crate) fn answers() -> Vec<(&'static str, Answer)> {
 /// A name of a directory with its attributes.
 pub(crate) fn listed() -> Listed<'static> {
     let entry = Some(Entry { attr: attr() });
-    Listed { inode: 1234, offset: 5, kind: 8, name: b"name", entry }
+    Listed { inode: 1234, offset: 5, kind: 8, name: b"name", entry, voucher: &[1, 2] }
 }
 
-fn purposes() -> [(&'static str, Purpose); 3] {
+fn purposes() -> [(&'static str, Purpose); 4] {
     let mount = Purpose::Mount {
+        export: "scratch".into(),
+        subtree: b"a/b".to_vec(),
+        client: "node1:/mnt".into(),
+    };
+    let resume = Purpose::Resume {
+        token: [7; 32],
         export: "scratch".into(),
         subtree: b"a/b".to_vec(),
         client: "node1:/mnt".into(),
@@ -149,6 +160,7 @@ fn purposes() -> [(&'static str, Purpose); 3] {
         ("mount", mount),
         ("join", Purpose::Join { session: 3, token: [7; 32] }),
         ("control", Purpose::Control { words: vec!["set".into(), "policy=fifo".into()] }),
+        ("resume", resume),
     ]
 }
 
@@ -160,13 +172,15 @@ pub(crate) fn hellos() -> Vec<(&'static str, Hello)> {
 
 /// The agent's answers to them.
 pub(crate) fn receptions() -> Vec<(&'static str, Reception)> {
-    let offer = Offer { version: 1, nonce: [8; 32], proof: Some([9; 32]) };
-    let welcome = Welcome { session: 3, token: [7; 32], grant: 1 << 24, idle_ms: 30_000 };
+    let offer = Offer { version: 2, nonce: [8; 32], proof: Some([9; 32]) };
+    let welcome =
+        Welcome { session: 3, token: [7; 32], grant: 1 << 24, idle_ms: 30_000, grace_ms: 10_000 };
     vec![
         ("offer", Reception::Offer(offer)),
         ("refused", Reception::Refused("no".into())),
         ("welcome", Reception::Welcome(welcome)),
         ("told", Reception::Told("status".into())),
+        ("unknown", Reception::Unknown),
     ]
 }
 

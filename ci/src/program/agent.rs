@@ -36,9 +36,9 @@ impl<'a> Agent<'a> {
             }
         };
         let settings = area.beside.join("agent.toml");
-        let backing = area.backing.display();
+        let (backing, state) = (area.backing.display(), area.beside.join("state"));
         let text = format!(
-            "listen = [\"{listen}\"]\n\n[[export]]\nname = \"{EXPORT}\"\npath = \"{backing}\"\n\
+            "listen = [\"{listen}\"]\nstate = {state:?}\n\n[[export]]\nname = \"{EXPORT}\"\npath = \"{backing}\"\n\
              squash = \"none\"\n\n{more_settings}"
         );
         fs::write(&settings, text).map_err(|e| format!("{}: {e}", settings.display()))?;

@@ -24,6 +24,8 @@ pub(crate) struct Header {
 #[derive(Debug)]
 pub(crate) struct Question<'a> {
     pub(crate) header: Header,
+    /// The fixed arguments, where they lie apart from the rest.
+    arguments: Option<&'a [u8]>,
     rest: &'a [u8],
 }
 
@@ -31,13 +33,23 @@ impl<'a> Question<'a> {
     /// Take the header off; `None` if the bytes are too few to be a request.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Question<'a>> {
         let (header, rest) = Header::read_from_prefix(bytes).ok()?;
-        (header.length as usize == bytes.len()).then_some(Question { header, rest })
+        (header.length as usize == bytes.len()).then_some(Question {
+            header,
+            arguments: None,
+            rest,
+        })
+    }
+
+    /// A request whose parts lie in different places.
+    pub(crate) fn in_parts(header: Header, arguments: &'a [u8], rest: &'a [u8]) -> Question<'a> {
+        Question { header, arguments: Some(arguments), rest }
     }
 
     /// Take the fixed arguments of an operation off.
     pub(crate) fn take<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Option<T> {
-        let (value, rest) = T::read_from_prefix(self.rest).ok()?;
-        self.rest = rest;
+        let from = self.arguments.as_mut().unwrap_or(&mut self.rest);
+        let (value, rest) = T::read_from_prefix(from).ok()?;
+        *from = rest;
         Some(value)
     }
 

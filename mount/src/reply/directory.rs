@@ -1,11 +1,9 @@
 //! The promise to answer with a piece of a directory.
 
-use std::sync::Arc;
-
 use zerocopy::IntoBytes;
 
-use crate::device::Device;
 use crate::errno::Errno;
+use crate::line::Line;
 use crate::protocol::answer::{RawDirent, RawEntry};
 use crate::store::{Attr, Entry};
 
@@ -56,14 +54,9 @@ pub trait Collect: Send {
 }
 
 impl DirectoryReply {
-    pub(crate) fn new(
-        device: &Arc<Device>,
-        unique: u64,
-        room: u32,
-        attributes: bool,
-    ) -> DirectoryReply {
+    pub(crate) fn new(line: &Line, unique: u64, room: u32, attributes: bool) -> DirectoryReply {
         let room = room as usize;
-        let to = Destination::Kernel(Pending::new(device, unique), Vec::with_capacity(room));
+        let to = Destination::Kernel(Pending::new(line, unique), Vec::with_capacity(room));
         DirectoryReply { to, filled: 0, room, attributes }
     }
 
@@ -95,7 +88,7 @@ impl DirectoryReply {
         match &mut self.to {
             Destination::Kernel(pending, bytes) => {
                 if self.attributes {
-                    let timeouts = pending.device.connection.timeouts;
+                    let timeouts = pending.line.connection().timeouts;
                     let attr = entry.map_or(Attr::default(), |entry| entry.attr);
                     bytes.extend_from_slice(RawEntry::new(&attr, timeouts).as_bytes());
                 }

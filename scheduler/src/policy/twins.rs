@@ -226,8 +226,9 @@ impl Policy for Twins {
         match self.choose(now, room) {
             Some(slot) => {
                 let server = self.queues.lines().get(slot).server;
+                let always = if self.is_first(room, server) { FIRST } else { 0 };
                 self.note_issue(now, room, slot);
-                let limit = Limit::new(u32::MAX, self.capacity(now, room, server));
+                let limit = Limit::new(u32::MAX, self.capacity(now, room, server).max(always));
                 let limit = limit.min(room.left(server)).min(self.batch);
                 Decision::Issue(self.queues.take(slot, limit))
             }
@@ -282,3 +283,8 @@ impl Policy for Twins {
         (round * 2 + load.service) * (load.ahead + 1) + load.service
     }
 }
+
+/// Bytes that the first batch of a window may have, however slow the server seems. A disk takes longer to
+/// get to a place than to read this much there, so that a batch that is cut short leaves the rest to
+/// be sought again; anything faster than a disk moves it in a part of a window.
+const FIRST: u64 = 256 << 10;

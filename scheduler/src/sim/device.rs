@@ -181,13 +181,16 @@ impl Head {
 
 /// Bytes in a row on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
-    pub(super) start: u64,
-    pub(super) bytes: u64,
-    pub(super) operation: Operation,
+pub struct Stretch {
+    /// Where on the device they begin.
+    pub start: u64,
+    /// How many they are.
+    pub bytes: u64,
+    /// Whether they are read or written.
+    pub operation: Operation,
     /// How many times the device must get to a place for it: once if the bytes are really in a row. For
     /// a list of places that is not worth its details, the number of places.
-    pub(super) accesses: u32,
+    pub accesses: u32,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A data server: commands wait, the device takes the nearest, and a crowd slows everybody down.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::device::{Device, Head, Stretch};
 use super::network::Port;
@@ -44,25 +44,28 @@ const fn doublings(count: u32) -> u64 {
 
 /// A command that waits at the server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
-    /// Which load it is.
-    pub(super) load: u32,
-    pub(super) sender: u32,
-    pub(super) stretch: Stretch,
+pub struct Command {
+    /// Which load it is: a number of the caller's.
+    pub load: u32,
+    /// Whose it is.
+    pub sender: u32,
+    /// The bytes it is about.
+    pub stretch: Stretch,
 }
 
-/// One data server.
+/// One data server: told of commands that come and end, it says when each would be done.
+///
+/// Of time it knows only what it is told, so that the program can let real requests wait as long.
 #[derive(Debug)]
-pub(super) struct Server {
+pub struct Server {
     pub(super) port: Port,
     device: Device,
     head: Head,
     congestion: Congestion,
     waiting: VecDeque<Command>,
     working: u32,
-    /// Commands here, by sender; and how many senders have any.
-    present: Vec<u32>,
-    senders: u32,
+    /// Commands here, by sender.
+    present: BTreeMap<u32, u32>,
     picks: u64,
     measured: Measured,
 }
@@ -84,12 +87,8 @@ pub struct Measured {
 }
 
 impl Server {
-    pub(super) fn new(
-        device: Device,
-        congestion: Congestion,
-        senders: usize,
-        random: Random,
-    ) -> Server {
+    /// An idle server.
+    pub fn new(device: Device, congestion: Congestion, random: Random) -> Server {
         Server {
             port: Port::default(),
             device,
@@ -97,47 +96,47 @@ impl Server {
             congestion,
             waiting: VecDeque::new(),
             working: 0,
-            present: vec![0; senders],
-            senders: 0,
+            present: BTreeMap::new(),
             picks: 0,
             measured: Measured::default(),
         }
     }
 
     /// Takes a command in.
-    pub(super) fn enqueue(&mut self, now: Time, command: Command) {
+    pub fn enqueue(&mut self, now: Time, command: Command) {
         self.account(now);
-        let mine = &mut self.present[command.sender as usize];
-        self.senders += u32::from(*mine == 0);
-        *mine += 1;
-        self.measured.collisions += u64::from(self.senders > 1);
+        *self.present.entry(command.sender).or_default() += 1;
+        self.measured.collisions += u64::from(self.present.len() > 1);
         self.waiting.push_back(command);
     }
 
     /// Begins a waiting command if the device has room; says which and when it will be done.
-    pub(super) fn begin(&mut self, now: Time) -> Option<(u32, Time)> {
+    pub fn begin(&mut self, now: Time) -> Option<(u32, Time)> {
         if self.working >= self.device.channels || self.waiting.is_empty() {
             return None;
         }
         self.account(now);
         let command = self.pick()?;
-        let delay = self.congestion.delay(command.stretch.operation, self.senders);
+        let delay = self.congestion.delay(command.stretch.operation, self.present.len() as u32);
         self.working += 1;
         Some((command.load, self.head.serve(now, command.stretch, delay)))
     }
 
     /// Notes the end of a command.
-    pub(super) fn finish(&mut self, now: Time, sender: u32, bytes: u64) {
+    pub fn finish(&mut self, now: Time, sender: u32, bytes: u64) {
         self.account(now);
         self.working -= 1;
-        let mine = &mut self.present[sender as usize];
-        *mine -= 1;
-        self.senders -= u32::from(*mine == 0);
+        let left = self.present.get_mut(&sender).expect("a command that ends has come");
+        *left -= 1;
+        if *left == 0 {
+            self.present.remove(&sender);
+        }
         self.measured.commands += 1;
         self.measured.bytes += bytes;
     }
 
-    pub(super) const fn measured(&self) -> Measured {
+    /// What it has been doing up to the last thing it was told.
+    pub const fn measured(&self) -> Measured {
         self.measured
     }
 
@@ -162,7 +161,7 @@ impl Server {
         if self.working > 0 {
             self.measured.busy += passed;
         }
-        if self.senders > 1 {
+        if self.present.len() > 1 {
             self.measured.crowded += passed;
         }
     }
@@ -180,7 +179,7 @@ mod tests {
     }
 
     fn server(device: Device, congestion: Congestion) -> Server {
-        Server::new(device, congestion, 8, Random::new(0, 0))
+        Server::new(device, congestion, Random::new(0, 0))
     }
 
     #[test]

@@ -67,7 +67,6 @@ impl<'a> World<'a> {
         let agents = Agent::all(scenario)?;
         let senders = if agents.is_empty() { processes.len() } else { agents.len() };
         let nodes = scenario.jobs.iter().map(|job| job.nodes() as usize).sum();
-        let machines = if agents.is_empty() { nodes } else { agents.len() };
         Ok(World {
             scenario,
             now: Time::ZERO,
@@ -78,7 +77,7 @@ impl<'a> World<'a> {
             processes,
             nodes: vec![Port::default(); nodes],
             agents,
-            servers: servers(scenario, machines),
+            servers: servers(scenario),
             loads: Loads::default(),
             wakes: 0,
             submitted: 0,
@@ -150,12 +149,12 @@ impl Seen {
     }
 }
 
-fn servers(scenario: &Scenario, senders: usize) -> Vec<Server> {
+fn servers(scenario: &Scenario) -> Vec<Server> {
     let platform = &scenario.platform;
     let make = |index| {
         // Streams of servers are numbered from the top, those of processes from the bottom.
         let random = Random::new(scenario.seed, u64::MAX - u64::from(index));
-        Server::new(platform.device, platform.congestion, senders, random)
+        Server::new(platform.device, platform.congestion, random)
     };
     (0..platform.servers).map(make).collect()
 }

@@ -114,3 +114,19 @@ fn bounds_on_what_is_in_flight_are_kept() {
         assert!(pair[0].done <= pair[1].issued, "{pair:?}");
     }
 }
+
+#[test]
+fn a_disk_that_seeks_longer_than_a_window_still_gets_whole_batches() {
+    // Neighbours go out together though the disk is not done with one of them before the window ends: to
+    // cut them apart would have it seek for each. Sixteen neighbours are with each agent, and four of
+    // them at each server.
+    let hdd = Device { depth: 1, lookahead: 0, ..Device::HDD };
+    let disk = Platform { device: hdd, ..FOUR_SERVERS };
+    let job = Job { processes: 64, per_node: 16, volume: 32 * 32 * KIB, ..STRIDED };
+    for window in [1, 4] {
+        let twins = with_twins(disk, job, Span::from_millis(window), 4);
+        let sizes = twins.sizes.arriving_servers;
+        let leaving = sizes.sum / u128::from(sizes.count);
+        assert!(leaving > u128::from(80 * KIB), "{leaving} bytes in windows of {window} ms");
+    }
+}

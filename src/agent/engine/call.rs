@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::{DataReply, Errno, Reply};
 
+use crate::agent::once::Ticket;
 use crate::backend::posix::Identity;
 use crate::budget::Share;
 
@@ -20,6 +21,7 @@ pub(super) struct Piece {
     pub(super) identity: Option<Identity>,
     pub(super) payload: Payload,
     pub(super) append: bool,
+    pub(super) once: Option<Ticket>,
     pub(super) answer: Answer,
 }
 

@@ -14,6 +14,8 @@ pub(super) fn report(scheduler: &Scheduler, costs: &Costs) -> Report {
     let stats = scheduler.stats();
     let mut report = Report::default();
     report.add("policy", scheduler.policy().name());
+    report.add("agent_index", scheduler.setup().agent);
+    report.add("agent_count", scheduler.setup().agents);
     report.add("queued", scheduler.queued());
     report.add("in_flight", scheduler.in_flight());
     let sum = |of: fn(&iofwd_scheduler::stats::Counters) -> u64| {

@@ -16,11 +16,14 @@ use iofwd_scheduler::scheduler::{Config, Scheduler};
 use iofwd_scheduler::time::{Span, Time};
 
 use crate::budget::Budget;
-use crate::layout::{Advice, Description, First, Pattern, Rule};
+use crate::device;
+use crate::layout::{Advice, Description, First, Pattern, Rule, Server};
+use crate::settings::{AgentPlace, DataPath};
 use crate::trace::{Header, Recorder};
 
 use super::clock::Clock;
 use super::cost::Costs;
+use super::devices::Devices;
 use super::levels::Levels;
 use super::recorded::Recorded;
 use super::workers::Workers;
@@ -37,8 +40,14 @@ pub struct EngineSettings {
     pub servers: u32,
     /// Bytes of such a file on one server before the next one follows.
     pub stripe: u64,
+    /// Which of the agents that share the servers it is.
+    pub place: AgentPlace,
     /// How files are laid out.
     pub layouts: LayoutSettings,
+    /// How data go to the backing.
+    pub data: DataPath,
+    /// Have every server be as slow as this device.
+    pub device: Option<device::Spec>,
     /// Requests under way at one server at a time.
     pub depth: u32,
     /// Variables that name the job of a process of this node.
@@ -54,6 +63,8 @@ pub struct EngineSettings {
 pub struct LayoutSettings {
     /// Servers that may have a queue of their own; those that come later share one.
     pub queues: u32,
+    /// The servers by their numbers; none: numbered as they are met.
+    pub servers: Vec<Server>,
     /// Rules for files whose file system says nothing; the first that fits counts.
     pub rules: Vec<Rule>,
     /// What is known of file systems beforehand.
@@ -66,6 +77,7 @@ impl Default for LayoutSettings {
     fn default() -> LayoutSettings {
         LayoutSettings {
             queues: QUEUES,
+            servers: Vec::new(),
             rules: Vec::new(),
             advice: Advice::default(),
             ceph_command: None,
@@ -80,7 +92,10 @@ impl Default for EngineSettings {
             window: None,
             servers: 1,
             stripe: 64 << 10,
+            place: AgentPlace::default(),
             layouts: LayoutSettings::default(),
+            data: DataPath::default(),
+            device: None,
             depth: 64,
             job_variables: crate::settings::JobSettings::default().variables,
             record: None,
@@ -114,14 +129,19 @@ impl EngineSettings {
 
     /// How many servers may have a queue of their own.
     pub(in crate::agent) fn queues(&self) -> u32 {
-        self.layouts.queues.max(self.servers)
+        self.layouts.queues.max(self.servers).max(self.layouts.servers.len() as u32)
     }
 
     fn config(&self) -> Config {
-        let mut config = Config::new(Setup::new(self.servers));
+        let mut config = Config::new(self.setup());
         config.each = Limit::new(self.depth, config.each.bytes);
         config.total = Limit::new(config.total.requests, IN_FLIGHT_BYTES);
         config
+    }
+
+    fn setup(&self) -> Setup {
+        let AgentPlace { index, count } = self.place;
+        Setup { agent: index, agents: count, ..Setup::new(self.servers) }
     }
 
     fn recorder(&self) -> Result<Option<Recorder>, String> {
@@ -134,7 +154,7 @@ impl EngineSettings {
     }
 
     fn policy(&self) -> Result<Box<dyn policy::Policy>, String> {
-        policy(&self.policy, &Setup::new(self.servers))
+        policy(&self.policy, &self.setup())
     }
 }
 
@@ -176,6 +196,7 @@ impl Engine {
             timer: Condvar::new(),
             idle: Condvar::new(),
             workers: Workers::new((settings.depth * settings.queues()).min(WORKERS_MOST) as usize),
+            devices: Devices::new(settings.device.clone()),
             budget: Budget::new(WAITING_BYTES),
             slow: settings.slow,
         });

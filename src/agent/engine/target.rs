@@ -11,6 +11,7 @@ use iofwd_scheduler::request::{FileId, Request};
 
 use crate::agent::files::OpenFile;
 use crate::agent::layouts::Known;
+use crate::agent::once::Ticket;
 
 /// An open file, wherever its bytes are.
 pub(crate) trait Target: Send + Sync + std::fmt::Debug {
@@ -31,6 +32,11 @@ pub(crate) trait Target: Send + Sync + std::fmt::Debug {
     /// Write these stretches, each from a buffer of its length; or all of it, one after the other,
     /// behind the end of the file.
     fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno>;
+    /// Append, unless that was done for this ticket before. Only what can be found again after the
+    /// death of an agent has tickets.
+    fn append_once(&self, _ticket: &Ticket, from: &[u8]) -> Result<usize, Errno> {
+        self.write(&[], &[IoSlice::new(from)], true)
+    }
 }
 
 impl Target for OpenFile {
@@ -64,6 +70,10 @@ impl Target for OpenFile {
 
     fn write(&self, at: &[Stretch], from: &[IoSlice<'_>], append: bool) -> Result<usize, Errno> {
         self.file.write(from, offset(at), append)
+    }
+
+    fn append_once(&self, ticket: &Ticket, from: &[u8]) -> Result<usize, Errno> {
+        ticket.append(self, from)
     }
 }
 

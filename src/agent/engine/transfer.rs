@@ -1,6 +1,5 @@
 //! Does a batch: what its file lets go together in one call, each member's bytes to whom they belong.
 
-use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
 
 use iofwd_mount::Errno;
@@ -12,21 +11,9 @@ use super::call::{Done, Piece};
 use super::workers::Task;
 use super::{Core, Ended};
 
-/// A buffer of this thread, for bytes that are answered before it is used again.
-pub(super) fn with_buffer<T>(size: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
-    thread_local! {
-        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    BUFFER.with_borrow_mut(|buffer| {
-        if buffer.len() < size {
-            buffer.resize(size.next_power_of_two(), 0);
-        }
-        use_it(&mut buffer[..size])
-    })
-}
-
 /// Do everything in a batch, tell the scheduler, answer.
 pub(super) fn run(core: &Core, task: Task) {
+    core.devices.serve(task.members.iter().map(|(request, _)| request));
     let mut results = Vec::with_capacity(task.members.len());
     let mut operations = 0;
     for run in task.members.chunk_by(|(left, left_piece), (right, right_piece)| {
@@ -85,7 +72,10 @@ fn write(run: &[(Request, Piece)]) -> Vec<Result<Done, Errno>> {
     let slices: Vec<IoSlice<'_>> =
         run.iter().map(|(_, piece)| IoSlice::new(piece.payload.bytes())).collect();
     let (_, piece) = &run[0];
-    let result = piece.file.write(&stretches(run), &slices, piece.append);
+    let result = match &piece.once {
+        Some(once) if piece.append => piece.file.append_once(once, piece.payload.bytes()),
+        _ => piece.file.write(&stretches(run), &slices, piece.append),
+    };
     share(run, result).into_iter().map(|share| share.map(Done::Written)).collect()
 }
 

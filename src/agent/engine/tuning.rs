@@ -39,15 +39,15 @@ impl Engine {
         tuning.check()?;
         let mut state = self.core.lock();
         let now = self.core.clock.now();
-        let servers = state.scheduler.scheduler().room().servers();
+        let setup = *state.scheduler.scheduler().setup();
         if let Some(depth) = tuning.depth {
-            let each = Config::new(Setup::new(servers)).each;
+            let each = Config::new(setup).each;
             state.scheduler.bound_each(Limit::new(depth, each.bytes));
         }
         if let Some(name) = &tuning.policy
             && name != state.scheduler.scheduler().policy().name()
         {
-            let policy: Box<dyn Policy> = settings::policy(name, &Setup::new(servers))?;
+            let policy: Box<dyn Policy> = settings::policy(name, &setup)?;
             state.scheduler.switch(now, policy)?;
         }
         if let Some(window) = tuning.window {

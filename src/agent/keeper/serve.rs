@@ -24,6 +24,7 @@ impl Agent {
     /// Answer what is asked of a data server about its objects.
     pub(in crate::agent) fn serve_objects(
         &self,
+        client: u64,
         call: ObjectCall,
         payload: &[u8],
         room: usize,
@@ -32,7 +33,9 @@ impl Agent {
         if call == ObjectCall::Identify {
             return Ok((Value::Data, keeper.roster.identity().to_vec()));
         }
-        objects::serve(&keeper.objects, call, payload, room)
+        keeper
+            .desk
+            .serve(client, &call, payload, || objects::serve(&keeper.objects, call, payload, room))
     }
 
     /// Have `answer` called with what is asked of the data server that has the names, maybe later.

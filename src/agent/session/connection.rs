@@ -8,8 +8,9 @@ use iofwd_mount::caller::Introduction;
 use iofwd_scheduler::request::JobId;
 
 use crate::agent::Guest;
+use crate::agent::once::Ticket;
 use crate::link::{Frame, Handler, Link};
-use crate::wire::call::{Call, Request};
+use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, Malformed};
 
 use super::Session;
@@ -39,6 +40,12 @@ impl Connection {
             session.agent.interrupt(session.key(id));
         } else if let Call::Forget { node, references } = request.call {
             session.forget(node, references);
+        } else if let Call::Adopt { node, references, parent, name } = request.call {
+            session.adopt(node, references, &payload, (parent, name));
+        } else if let Call::Reopen { node, handle, lost } = request.call {
+            session.reopen(handle, node, &payload, lost);
+        } else if let Call::Reclaim(lock) = request.call {
+            session.reclaim(&lock);
         } else {
             let caller = Caller {
                 uid: NOBODY,
@@ -48,6 +55,7 @@ impl Connection {
                 introduced: Some(self.introduced(request.slot)?),
             };
             session.counts.accepted.fetch_add(1, Ordering::Relaxed);
+            session.under_way.fetch_add(1, Ordering::SeqCst);
             let to = Responder {
                 session: Arc::clone(session),
                 link: Arc::clone(link),
@@ -56,9 +64,17 @@ impl Connection {
                 room: prefix.room,
                 answered: false,
             };
-            dispatch(session, &caller, &request.call, &payload, to);
+            let once = request.once.and_then(|once| self.ticket(once, request.id));
+            dispatch(session, &caller, (&request.call, once), &payload, to);
         }
         Ok(())
+    }
+
+    /// The right to do a call once; `None` where nothing outlives the agent.
+    fn ticket(&self, once: Once, id: u64) -> Option<Ticket> {
+        let record = Arc::clone(self.session.record.as_ref()?);
+        let state = Arc::clone(&self.session.survivor()?.1.state);
+        Some(Ticket { state, record, place: once.place, id, again: once.again })
     }
 
     fn introduce(&self, slot: u32, guest: Guest) -> Result<(), Malformed> {

@@ -12,6 +12,8 @@ use iofwd_mount::store::{
 use iofwd_mount::{Caller, Errno, Reply};
 
 use crate::agent::Forwarder;
+use crate::agent::once::Ticket;
+use crate::agent::state::Opening;
 use crate::control;
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, LockCall, Name};
@@ -23,13 +25,16 @@ use super::{Kind, Session};
 pub(super) fn dispatch(
     session: &Arc<Session>,
     caller: &Caller,
-    call: &Call<'_>,
+    (call, once): (&Call<'_>, Option<Ticket>),
     payload: &[u8],
     to: Responder,
 ) {
     let mut to = Some(to);
     let exchange = Exchange { session, agent: &*session.agent, caller, payload };
-    let served = session.rights.check(call).and_then(|()| exchange.serve(call, &mut to));
+    let served = session.rights.check(call).and_then(|()| {
+        let once = once.and_then(|ticket| exchange.once(call, &ticket, &mut to));
+        once.unwrap_or_else(|| exchange.serve(call, &mut to))
+    });
     if let (Err(errno), Some(to)) = (served, to) {
         to.send(Err(errno));
     }
@@ -53,7 +58,20 @@ impl Exchange<'_> {
         match *call {
             Call::Ping => taken(to)?.done().send(Ok(())),
             // These are not answered, and never come here.
-            Call::Introduce { .. } | Call::Cancel { .. } | Call::Forget { .. } => {}
+            Call::Introduce { .. }
+            | Call::Cancel { .. }
+            | Call::Forget { .. }
+            | Call::Adopt { .. }
+            | Call::Reopen { .. }
+            | Call::Reclaim(_) => {}
+            Call::Restored => {
+                self.session.restored();
+                taken(to)?.done().send(Ok(()));
+            }
+            Call::Leave => {
+                self.session.end();
+                taken(to)?.done().send(Ok(()));
+            }
             Call::Getattr { node, handle } => self.getattr(node, handle, to)?,
             Call::Setattr { node, changes } => self.setattr(node, changes, to)?,
             Call::Readlink { node } => self.readlink(node, to)?,
@@ -190,7 +208,7 @@ impl Exchange<'_> {
     }
 
     fn open(&self, node: NodeId, how: OpenHow, to: &mut Promise) -> Served {
-        self.agent.open(self.caller, self.session.node(node)?, how, opened(taken(to)?));
+        self.agent.open(self.caller, self.session.node(node)?, how, opened(taken(to)?, how));
         Ok(())
     }
 
@@ -203,12 +221,13 @@ impl Exchange<'_> {
         to: &mut Promise,
     ) -> Served {
         let (parent, name) = self.place(parent, name)?;
-        self.agent.create(self.caller, parent, name, how, new, created(taken(to)?));
+        self.agent.create(self.caller, parent, name, how, new, created(taken(to)?, how));
         Ok(())
     }
 
     fn tmpfile(&self, parent: NodeId, how: OpenHow, new: NewNode, to: &mut Promise) -> Served {
-        self.agent.tmpfile(self.caller, self.session.node(parent)?, how, new, created(taken(to)?));
+        let parent = self.session.node(parent)?;
+        self.agent.tmpfile(self.caller, parent, how, new, created(taken(to)?, how));
         Ok(())
     }
 
@@ -227,7 +246,7 @@ impl Exchange<'_> {
 
     fn opendir(&self, node: NodeId, flags: i32, to: &mut Promise) -> Served {
         let node = self.session.node(node)?;
-        self.agent.opendir(self.caller, node, flags, opened_directory(taken(to)?));
+        self.agent.opendir(self.caller, node, flags, opened_directory(taken(to)?, node, flags));
         Ok(())
     }
 
@@ -261,11 +280,17 @@ impl Exchange<'_> {
     }
 
     fn write(&self, at: WriteAt, to: &mut Promise) -> Served {
+        let at = self.written(at)?;
+        let reply = taken(to)?.reply(|_, count| Value::Written(count));
+        self.agent.write(self.caller, at, self.payload, reply);
+        Ok(())
+    }
+
+    /// Where a write goes, in our names.
+    pub(super) fn written(&self, at: WriteAt) -> Result<WriteAt, Errno> {
         let (node, handle) = self.file(at.node, at.handle)?;
         check_range(at.offset, self.payload.len() as u64)?;
-        let reply = taken(to)?.reply(|_, count| Value::Written(count));
-        self.agent.write(self.caller, WriteAt { node, handle, ..at }, self.payload, reply);
-        Ok(())
+        Ok(WriteAt { node, handle, ..at })
     }
 
     fn fsync(&self, node: NodeId, handle: HandleId, data: bool, to: &mut Promise) -> Served {
@@ -347,7 +372,11 @@ impl Exchange<'_> {
     }
 
     /// A name in a directory of the client's.
-    fn place<'n>(&self, parent: NodeId, name: Name<'n>) -> Result<(NodeId, &'n OsStr), Errno> {
+    pub(super) fn place<'n>(
+        &self,
+        parent: NodeId,
+        name: Name<'n>,
+    ) -> Result<(NodeId, &'n OsStr), Errno> {
         Ok((self.session.node(parent)?, component(name)?))
     }
 
@@ -373,28 +402,36 @@ pub(super) fn taken(to: &mut Promise) -> Result<Responder, Errno> {
     to.take().ok_or(Errno::EIO)
 }
 
-fn attr(to: Responder) -> Reply<Attr> {
+pub(super) fn attr(to: Responder) -> Reply<Attr> {
     to.reply(|session, attr| Value::Attr(session.outgoing(attr)))
 }
 
-fn opened(to: Responder) -> Reply<Opened> {
-    to.reply(|session, opened: Opened| {
+fn opened(to: Responder, how: OpenHow) -> Reply<Opened> {
+    to.vouched(move |session, opened: Opened| {
         session.keep_handle(opened.handle, Kind::File);
-        Value::Opened(Opened { attr: session.outgoing(opened.attr), ..opened })
+        let voucher = session.vouch(opened.attr.node, Some(opening(how)));
+        (Value::Opened(Opened { attr: session.outgoing(opened.attr), ..opened }), voucher)
     })
 }
 
-fn created(to: Responder) -> Reply<Created> {
-    to.reply(|session, created: Created| {
+/// A file that was made: the voucher for it as open has the one for the node in it.
+pub(super) fn created(to: Responder, how: OpenHow) -> Reply<Created> {
+    to.vouched(move |session, created: Created| {
         session.keep_handle(created.handle, Kind::File);
-        Value::Created(Created { entry: session.keep_node(created.entry), ..created })
+        let voucher = session.vouch(created.entry.attr.node, Some(opening(how)));
+        (Value::Created(Created { entry: session.keep_node(created.entry), ..created }), voucher)
     })
 }
 
-fn opened_directory(to: Responder) -> Reply<OpenedDirectory> {
-    to.reply(|session, opened: OpenedDirectory| {
+fn opening(how: OpenHow) -> Opening {
+    Opening::File { flags: how.flags, readable: how.readable }
+}
+
+fn opened_directory(to: Responder, node: NodeId, flags: i32) -> Reply<OpenedDirectory> {
+    to.vouched(move |session, opened: OpenedDirectory| {
         session.keep_handle(opened.handle, Kind::Directory);
-        Value::OpenedDirectory(opened)
+        let voucher = session.vouch(node, Some(Opening::Directory { flags }));
+        (Value::OpenedDirectory(opened), voucher)
     })
 }
 

@@ -67,9 +67,27 @@ impl Responder {
         self.reply(|_, ()| Value::Nothing)
     }
 
+    /// A reply whose value comes with a voucher, if the client has room for it.
+    pub(super) fn vouched<T: Answerable>(
+        self,
+        value: impl FnOnce(&Session, T) -> (Value, Box<[u8]>) + Send + 'static,
+    ) -> Reply<T> {
+        Reply::call(move |result| match result {
+            Ok(given) => {
+                let (value, voucher) = value(&self.session, given);
+                let voucher = if voucher.len() <= self.room { &*voucher } else { &[] };
+                self.send(Ok((value, &[IoSlice::new(voucher)])));
+            }
+            Err(errno) => self.send(Err(errno)),
+        })
+    }
+
     /// A reply with a node that the client then holds.
     pub(super) fn entry(self) -> Reply<Entry> {
-        self.reply(|session, entry| Value::Entry(session.keep_node(entry)))
+        self.vouched(|session, entry: Entry| {
+            let voucher = session.vouch(entry.attr.node, None);
+            (Value::Entry(session.keep_node(entry)), voucher)
+        })
     }
 
     /// A reply with bytes, sent from where they lie.
@@ -91,6 +109,7 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
+        self.session.under_way.fetch_sub(1, Ordering::SeqCst);
         if !self.answered {
             let head = frame::encode(&Answer { id: self.id, result: Err(libc::EIO) }, 0, 0);
             self.link.send(Outgoing { head: &head, payload: &[], share: self.share.take() });
@@ -107,12 +126,15 @@ struct Names {
 
 impl Collect for Names {
     fn push(&mut self, dirent: &Dirent<'_>, entry: Option<&Entry>) {
+        let session = &self.responder.session;
+        let voucher = entry.map(|entry| session.vouch(entry.attr.node, None));
         let listed = Listed {
             inode: dirent.inode,
             offset: dirent.offset,
             kind: dirent.kind,
             name: dirent.name,
-            entry: entry.map(|entry| self.responder.session.keep_node(*entry)),
+            entry: entry.map(|entry| session.keep_node(*entry)),
+            voucher: voucher.as_deref().unwrap_or_default(),
         };
         self.names = listed.append(std::mem::take(&mut self.names));
     }

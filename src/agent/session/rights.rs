@@ -108,7 +108,12 @@ fn changes(call: &Call<'_>) -> bool {
         | Call::Getlk(_)
         | Call::Setlk(_)
         | Call::Lseek { .. }
-        | Call::Control { .. } => false,
+        | Call::Control { .. }
+        | Call::Adopt { .. }
+        | Call::Reopen { .. }
+        | Call::Reclaim(_)
+        | Call::Restored
+        | Call::Leave => false,
     }
 }
 

@@ -15,7 +15,7 @@ impl Exchange<'_> {
     pub(super) fn object(&self, call: ObjectCall, to: &mut Promise) -> Served {
         let server = self.data_server()?;
         let room = to.as_ref().map_or(0, |to| to.room);
-        let (value, bytes) = server.serve_objects(call, self.payload, room)?;
+        let (value, bytes) = server.serve_objects(self.session.id, call, self.payload, room)?;
         taken(to)?.send(Ok((value, &[IoSlice::new(&bytes)])));
         Ok(())
     }

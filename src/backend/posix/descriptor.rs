@@ -1,8 +1,9 @@
 //! How many descriptors are held for nodes: bounded, the least recently used closed first.
 
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -28,6 +29,8 @@ pub(super) struct Descriptors {
     open: AtomicUsize,
     /// In the order in which they were opened; a node used since goes round once more.
     clock: Mutex<VecDeque<Weak<Inode>>>,
+    /// The exported directory, open for reading: handles are looked for on its file system.
+    home: OnceLock<OwnedFd>,
 }
 
 impl Descriptors {
@@ -37,7 +40,20 @@ impl Descriptors {
     }
 
     pub(super) fn with_limit(limit: usize) -> Descriptors {
-        Descriptors { limit, open: AtomicUsize::new(0), clock: Mutex::default() }
+        Descriptors {
+            limit,
+            open: AtomicUsize::new(0),
+            clock: Mutex::default(),
+            home: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn set_home(&self, fd: OwnedFd) {
+        let _ = self.home.set(fd);
+    }
+
+    pub(super) fn home(&self) -> Option<&OwnedFd> {
+        self.home.get()
     }
 
     pub(super) fn usage(&self) -> (usize, usize) {

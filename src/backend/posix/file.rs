@@ -2,11 +2,13 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
 use iofwd_mount::Errno;
 use iofwd_mount::store::{Attr, Controlled};
 
 use super::attributes;
+use super::direct::Direct;
 use super::identity::Identity;
 use super::inode::Inode;
 use super::system;
@@ -17,6 +19,8 @@ pub struct File {
     fd: OwnedFd,
     /// Opened for appending only, because the file allows nothing else.
     append_only: bool,
+    /// For data that are to go around the cache.
+    direct: OnceLock<Direct>,
 }
 
 impl AsFd for File {
@@ -28,7 +32,7 @@ impl AsFd for File {
 impl File {
     pub(super) fn new(fd: OwnedFd, flags: i32) -> File {
         let append_only = File::backing_flags(flags) & libc::O_APPEND != 0;
-        File { fd, append_only }
+        File { fd, append_only, direct: OnceLock::new() }
     }
 
     /// Open a node as the identity this thread acts under, with the flags of `open`.
@@ -46,7 +50,7 @@ impl File {
         let fd = match system::reopen(&*named, wanted) {
             Err(errno) if errno == Errno::EPERM && flags & libc::O_APPEND != 0 => {
                 let fd = system::reopen(&*named, wanted | libc::O_APPEND)?;
-                return Ok(File { fd, append_only: true });
+                return Ok(File { fd, append_only: true, direct: OnceLock::new() });
             }
             result => result?,
         };
@@ -55,9 +59,26 @@ impl File {
             Identity::assume_agent();
             let both = (wanted & !libc::O_ACCMODE & !libc::O_TRUNC) | libc::O_RDWR;
             let fd = system::reopen(&*named, both).unwrap_or(fd);
-            return Ok(File { fd, append_only: false });
+            return Ok(File { fd, append_only: false, direct: OnceLock::new() });
         }
-        Ok(File { fd, append_only: false })
+        Ok(File { fd, append_only: false, direct: OnceLock::new() })
+    }
+
+    /// Open once more what was open so before: nothing is cut off, and nobody's rights are asked for,
+    /// because they were when it was opened first.
+    pub fn open_again(inode: &Inode, flags: i32, readable: bool) -> Result<File, Errno> {
+        let flags = flags & !(libc::O_TRUNC | FMODE_EXEC);
+        Identity::as_agent(|| File::open(inode, flags, readable))
+    }
+
+    /// Bytes in it.
+    pub fn size(&self) -> Result<u64, Errno> {
+        Ok(system::statx(self, c"")?.stx_size)
+    }
+
+    /// Cut it off, or add zeros.
+    pub fn set_size(&self, size: u64) -> Result<(), Errno> {
+        system::ftruncate(self, position(size)?)
     }
 
     /// The flags the backing is opened with. Whether a write appends is decided write by write,
@@ -80,17 +101,37 @@ impl File {
         Ok(attributes::convert(&system::statx(self, c"")?, inode.home()))
     }
 
+    /// From now on have reads and writes of whole pages go around the cache of this node. Answers whether
+    /// they do: not every file system can.
+    pub fn go_around_cache(&self) -> bool {
+        if self.direct.get().is_none()
+            && !self.append_only
+            && let Some(direct) = Direct::open(&self.fd)
+        {
+            // Whoever was faster has opened the same.
+            let _ = self.direct.set(direct);
+        }
+        self.direct.get().is_some()
+    }
+
     /// Read from an offset on into the buffers, one after the other; short only at the end.
     pub fn read(&self, into: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize, Errno> {
-        system::preadv(self, into, position(offset)?)
+        let at = position(offset)?;
+        let direct = self.direct.get().and_then(|direct| direct.read(into, at));
+        direct.unwrap_or_else(|| system::preadv(self, into, at))
     }
 
     /// Write the buffers, one after the other, from an offset on, or at the end of the file.
     pub fn write(&self, from: &[IoSlice<'_>], offset: u64, append: bool) -> Result<usize, Errno> {
+        let at = position(offset)?;
         match (append, self.append_only) {
-            (true, false) => system::pwritev2(self, from, position(offset)?, RWF_APPEND),
-            (false, true) => system::pwritev2(self, from, position(offset)?, RWF_NOAPPEND),
-            _ => system::pwritev2(self, from, position(offset)?, 0),
+            (true, false) => system::pwritev2(self, from, at, RWF_APPEND),
+            (false, true) => system::pwritev2(self, from, at, RWF_NOAPPEND),
+            (true, true) => system::pwritev2(self, from, at, 0),
+            (false, false) => {
+                let direct = self.direct.get().and_then(|direct| direct.write(from, at));
+                direct.unwrap_or_else(|| system::pwritev2(self, from, at, 0))
+            }
         }
     }
 

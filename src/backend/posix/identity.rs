@@ -63,6 +63,17 @@ impl Identity {
         });
     }
 
+    /// Do something as the agent itself, and go on as whoever this thread acts as.
+    pub fn as_agent<T>(act: impl FnOnce() -> T) -> T {
+        let before = CURRENT.with_borrow(Clone::clone);
+        Identity::assume_agent();
+        let done = act();
+        if let Some(before) = before {
+            before.assume();
+        }
+        done
+    }
+
     fn switch(&self, before: Option<&Identity>) {
         if before.map(|before| &before.groups) != Some(&self.groups) {
             set_groups(&self.groups);

@@ -24,6 +24,19 @@ pub struct Key {
 /// When the inode was made, where the file system tells: a number used again is another inode.
 pub type Birth = Option<Timestamp>;
 
+/// What is enough to find a node again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// Which inode it was,
+    pub key: Key,
+    /// made at that time,
+    pub birth: Birth,
+    /// of that type,
+    pub mode: u32,
+    /// and by what its file system finds it, where it has such a thing.
+    pub handle: Option<(i32, Vec<u8>)>,
+}
+
 /// Where a node was last found.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -90,6 +103,33 @@ impl Inode {
         inode
     }
 
+    /// A node that was known before; its descriptor is opened when it is needed.
+    pub(super) fn recalled(node: Remembered, place: Option<Place>, root: &Inode) -> Arc<Inode> {
+        let handle = node.handle.map(|(kind, bytes)| FileHandle { kind, bytes });
+        Arc::new_cyclic(|this| Inode {
+            key: node.key,
+            birth: node.birth,
+            mode: node.mode,
+            home: root.home,
+            descriptors: Arc::clone(&root.descriptors),
+            descriptor: Mutex::new(None),
+            used: AtomicBool::new(true),
+            handle: OnceLock::from(handle),
+            place: Mutex::new(place),
+            this: Weak::clone(this),
+        })
+    }
+
+    /// What it can be found by again.
+    pub fn remember(&self) -> Remembered {
+        let handle = self.handle.get_or_init(|| {
+            let named = self.descriptor().ok()?;
+            system::name_to_handle(&*named).ok()
+        });
+        let handle = handle.as_ref().map(|handle| (handle.kind, handle.bytes.clone()));
+        Remembered { key: self.key, birth: self.birth, mode: self.mode, handle }
+    }
+
     /// Which inode it is.
     pub fn key(&self) -> Key {
         self.key
@@ -154,22 +194,37 @@ impl Inode {
         Ok(fd)
     }
 
+    /// By its handle, or else where it was seen last; whoever asks, it is the agent who looks.
     fn reopen(&self) -> Result<OwnedFd, Errno> {
         let place = self.place.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let place = place.ok_or(Errno::ESTALE)?;
-        let parent = place.parent.descriptor()?;
-        let fd = match self.handle.get().and_then(Option::as_ref) {
-            Some(handle) if Identity::can_be_assumed() => {
-                Identity::assume_agent();
-                // The handle is looked for on the file system of a descriptor that can be read.
-                let mount = system::reopen(&*parent, libc::O_RDONLY | libc::O_DIRECTORY)?;
-                system::open_by_handle(&mount, handle)?
-            }
-            _ => system::openat(&*parent, &place.name, libc::O_PATH, 0)?,
-        };
-        let stat = system::statx(&fd, c"")?;
-        let same = key_of(&stat) == self.key && birth_of(&stat) == self.birth;
-        if same { Ok(fd) } else { Err(Errno::ESTALE) }
+        Identity::as_agent(|| {
+            let found = self.by_handle(place.as_ref());
+            let fd = found.or_else(|errno| match &place {
+                Some(Place { parent, name }) => {
+                    system::openat(&*parent.descriptor()?, name, libc::O_PATH, 0)
+                }
+                None => Err(errno),
+            });
+            let fd = fd.map_err(|errno| if errno == Errno::ENOENT { Errno::ESTALE } else { errno });
+            let fd = fd?;
+            let stat = system::statx(&fd, c"")?;
+            let same = key_of(&stat) == self.key && birth_of(&stat) == self.birth;
+            if same { Ok(fd) } else { Err(Errno::ESTALE) }
+        })
+    }
+
+    fn by_handle(&self, place: Option<&Place>) -> Result<OwnedFd, Errno> {
+        let handle = self.handle.get().and_then(Option::as_ref);
+        let handle = handle.filter(|_| Identity::can_be_assumed()).ok_or(Errno::ESTALE)?;
+        if self.key.device == self.home
+            && let Some(home) = self.descriptors.home()
+        {
+            return system::open_by_handle(home, handle);
+        }
+        let parent = place.ok_or(Errno::ESTALE)?.parent.descriptor()?;
+        // The handle is looked for on the file system of a descriptor that can be read.
+        let mount = system::reopen(&*parent, libc::O_RDONLY | libc::O_DIRECTORY)?;
+        system::open_by_handle(&mount, handle)
     }
 
     /// Close the descriptor, unless it was used since this was last asked.

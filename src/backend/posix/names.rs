@@ -96,6 +96,12 @@ impl Inode {
         self.find(name)
     }
 
+    /// Give this node a name outside the tree, where only the agent comes.
+    pub fn link_at(&self, path: &std::path::Path) -> Result<(), Errno> {
+        let path = system::c_string(path.as_os_str())?;
+        system::linkat(&*self.descriptor()?, &nix::fcntl::AT_FDCWD, &path)
+    }
+
     /// Remove a name that is not a directory.
     pub fn unlink(&self, name: &OsStr) -> Result<(), Errno> {
         system::unlinkat(&*self.descriptor()?, &system::component(name)?, 0)

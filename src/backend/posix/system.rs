@@ -285,6 +285,12 @@ fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     }
 }
 
+/// The flags that a descriptor was opened with.
+pub(super) fn open_flags(fd: &impl AsFd) -> Result<i32, Errno> {
+    // SAFETY: the descriptor is open.
+    check(unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_GETFL) })
+}
+
 pub(super) fn fsync(fd: &impl AsFd, data_only: bool) -> Result<(), Errno> {
     let raw = fd.as_fd().as_raw_fd();
     // SAFETY: the descriptor is open.
@@ -350,8 +356,8 @@ pub(super) fn ofd_lock(fd: &impl AsFd, command: i32, lock: &mut libc::flock) -> 
 /// What `name_to_handle_at` tells: enough to find the inode again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileHandle {
-    kind: i32,
-    bytes: Vec<u8>,
+    pub(super) kind: i32,
+    pub(super) bytes: Vec<u8>,
 }
 
 #[repr(C, align(8))]
@@ -382,6 +388,9 @@ pub(super) fn name_to_handle(fd: &impl AsFd) -> Result<FileHandle, Errno> {
 
 /// Find an inode again, on the file system of `mount`; only a privileged process may.
 pub(super) fn open_by_handle(mount: &impl AsFd, handle: &FileHandle) -> Result<OwnedFd, Errno> {
+    if handle.bytes.len() > 128 {
+        return Err(Errno::EINVAL);
+    }
     let mut raw =
         RawHandle { length: handle.bytes.len() as u32, kind: handle.kind, bytes: [0; 128] };
     raw.bytes[..handle.bytes.len()].copy_from_slice(&handle.bytes);

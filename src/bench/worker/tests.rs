@@ -28,7 +28,7 @@ impl Bench {
         one.periods = 2;
         let mut plan = plan(vec![one]);
         plan.verify = true;
-        let site = Site { directory: room.path().into(), backing: None };
+        let site = Site { directories: vec![room.path().into()], backing: None };
         Bench { plan, site, _room: room }
     }
 
@@ -55,7 +55,7 @@ impl Bench {
     }
 
     fn file(&self) -> File {
-        let path = self.site.directory.join("A.shared");
+        let path = self.site.directories[0].join("A.shared");
         OpenOptions::new().read(true).write(true).open(path).unwrap()
     }
 
@@ -138,7 +138,7 @@ fn a_file_that_ends_early_is_a_failure() {
     bench.file().set_len(5 * REQUEST as u64 + 17).unwrap();
     let told = bench.run(Task::Read, 1).unwrap_err();
     assert!(told.contains("A.shared: read of 4096 bytes at offset"), "{told}");
-    fs::remove_file(bench.site.directory.join("A.shared")).unwrap();
+    fs::remove_file(bench.site.directories[0].join("A.shared")).unwrap();
     assert!(bench.run(Task::Read, 1).unwrap_err().contains("cannot open"));
 }
 
@@ -160,5 +160,5 @@ fn a_stopped_process_does_nothing_more() {
         slot: 0,
     };
     assert_eq!(worker.work(), Ok(End::Well));
-    assert_eq!(fs::read_dir(&bench.site.directory).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&bench.site.directories[0]).unwrap().count(), 0);
 }

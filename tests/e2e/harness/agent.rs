@@ -1,12 +1,14 @@
 //! An agent for a test: its settings in a directory of its own, listening on a free port of the
 //! loopback and on a socket, ended by a signal when the test ends, which must go well.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,7 +27,13 @@ pub(crate) struct Agent {
     port: u16,
     socket: PathBuf,
     key: PathBuf,
-    room: TempDir,
+    /// What it is started by.
+    words: Vec<OsString>,
+    /// What outlives it; agents that share it share their clients.
+    state: PathBuf,
+    room: Arc<TempDir>,
+    /// Whose state it shares.
+    _elder: Option<Arc<TempDir>>,
 }
 
 impl Agent {
@@ -33,6 +41,11 @@ impl Agent {
     /// root is root, as on the directory that a test compares with.
     pub(crate) fn start(more_settings: &str) -> Option<Self> {
         can_mount().then(|| Self::over(Ground::new(), None, more_settings))
+    }
+
+    /// Exports a directory that is there.
+    pub(crate) fn over_directory(path: &Path) -> Option<Self> {
+        can_mount().then(|| Self::over(Ground::over(path), None, ""))
     }
 
     /// Exports an empty directory with these lines about the export, and these above them, in which
@@ -56,12 +69,55 @@ impl Agent {
         Self::over(self.ground.clone(), None, "")
     }
 
-    /// Exports an empty directory to all clients of a network.
-    pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
-        Self::over(Ground::new(), Some(network.agent()), more_settings)
+    /// Another agent over what this one exports, that can take over its clients.
+    pub(crate) fn successor(&self, limits: &str) -> Self {
+        let export = format!("squash = \"none\"\n{limits}");
+        let lines = format!("state = {:?}", self.state);
+        let mut agent = Self::by(self.ground.clone(), ground::room(), None, &lines, &export);
+        agent.state.clone_from(&self.state);
+        agent._elder = Some(Arc::clone(&self.room));
+        agent
     }
 
-    fn over(ground: Ground, place: Option<&Namespace>, more_settings: &str) -> Self {
+    /// Tells it to end, and waits until it has, well.
+    pub(crate) fn end(&mut self) {
+        if let Err(why) = self.stop() {
+            panic!("the agent should end well: {why}\n{}", self.server.last_lines());
+        }
+    }
+
+    /// Ends it by force.
+    pub(crate) fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Starts it again, as it was started.
+    pub(crate) fn start_again(&mut self) {
+        self.server.kill();
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        self.server.start_again(&mut command);
+        self.server.wait_until("ready", |server| server.said().contains("ready"));
+    }
+
+    /// Exports an empty directory to all clients of a network.
+    pub(crate) fn in_network(network: &Network, more_settings: &str) -> Self {
+        Self::over(Ground::new(), Some((network.agent(), PORT)), more_settings)
+    }
+
+    /// Another agent in the same network over what this one exports, that can take over its
+    /// clients.
+    pub(crate) fn successor_in_network(&self, network: &Network, more_settings: &str) -> Self {
+        let export = format!("squash = \"none\"\n{more_settings}");
+        let lines = format!("state = {:?}", self.state);
+        let place = Some((network.agent(), self.port + 1));
+        let mut agent = Self::by(self.ground.clone(), ground::room(), place, &lines, &export);
+        agent.state.clone_from(&self.state);
+        agent._elder = Some(Arc::clone(&self.room));
+        agent
+    }
+
+    fn over(ground: Ground, place: Option<(&Namespace, u16)>, more_settings: &str) -> Self {
         let export = format!("squash = \"none\"\n{more_settings}");
         Self::by(ground, ground::room(), place, "", &export)
     }
@@ -69,12 +125,12 @@ impl Agent {
     fn by(
         ground: Ground,
         room: TempDir,
-        place: Option<&Namespace>,
+        place: Option<(&Namespace, u16)>,
         lines: &str,
         export: &str,
     ) -> Self {
         let [socket, key, file] = ["socket", "key", "agent.toml"].map(|n| room.path().join(n));
-        let port = place.map_or_else(free_port, |_| PORT);
+        let port = place.map_or_else(free_port, |(_, port)| port);
         let tcp = match place {
             None => format!("listen = [\"127.0.0.1:{port}\", {}]", unix(&socket)),
             Some(_) => {
@@ -83,17 +139,25 @@ impl Agent {
                 format!("{listen}\nkey_file = {key:?}")
             }
         };
+        let state = room.path().join("state");
+        let lines = match lines.contains("state = ") {
+            true => lines.to_owned(),
+            false => format!("state = {state:?}\n{lines}"),
+        };
         let path = match export.contains("backend") {
             true => String::new(),
             false => format!("path = {:?}", ground.backing()),
         };
         let export = format!("name = \"{EXPORT}\"\n{path}\n{export}");
         write_secret(&file, &format!("{tcp}\n{lines}\n[[export]]\n{export}\n"));
-        let mut command = place.map_or_else(|| Command::new(program()), Namespace::command);
+        let mut command = place.map_or_else(|| Command::new(program()), |(at, _)| at.command());
         command.args(["agent", "--config"]).arg(file);
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words = words.map(OsString::from).collect();
         let mut server = Server::start(&mut command, room.path().join("log"));
         server.wait_until("ready", |server| server.said().contains("ready"));
-        Self { server, ground, port, socket, key, room }
+        let room = Arc::new(room);
+        Self { server, ground, port, socket, key, words, state, room, _elder: None }
     }
 
     /// What a client mounts, by way of the loopback.
@@ -104,6 +168,16 @@ impl Agent {
     /// What a client mounts, by way of the socket.
     pub(crate) fn over_unix(&self) -> String {
         format!("unix:{}:{EXPORT}", self.socket.display())
+    }
+
+    /// What a client mounts that goes to this agent first, and then to the other.
+    pub(crate) fn or(&self, other: &Agent) -> String {
+        format!("127.0.0.1:{},127.0.0.1:{}/{EXPORT}", self.port, other.port)
+    }
+
+    /// What outlives it.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
     }
 
     /// A file of its own room.
@@ -140,6 +214,12 @@ impl Agent {
     /// What a client of a network mounts.
     pub(super) fn across(&self, client: usize) -> String {
         format!("{}:{}/{EXPORT}", agent_address(client), self.port)
+    }
+
+    /// What a client of a network mounts that goes to this agent first, and then to the other.
+    pub(crate) fn across_or(&self, other: &Agent, client: usize) -> String {
+        let at = agent_address(client);
+        format!("{at}:{},{at}:{}/{EXPORT}", self.port, other.port)
     }
 
     /// The key that clients of a network must have.

@@ -25,11 +25,17 @@ struct DataServer {
     port: u16,
     directory: PathBuf,
     log: PathBuf,
+    options: Vec<String>,
 }
 
 impl DataServers {
     /// So many servers, or says why the test is skipped.
     pub(crate) fn start(count: usize, stripe: &str) -> Option<Self> {
+        Self::with(count, stripe, &[])
+    }
+
+    /// The same, each with these options.
+    pub(crate) fn with(count: usize, stripe: &str, options: &[&str]) -> Option<Self> {
         if !can_mount() {
             return None;
         }
@@ -37,7 +43,8 @@ impl DataServers {
         let servers = (0..count).map(|number| {
             let [directory, log] =
                 ["directory", "log"].map(|name| room.path().join(format!("{name}-{number}")));
-            let mut server = DataServer { process: None, port: free_port(), directory, log };
+            let (port, options) = (free_port(), options.iter().map(ToString::to_string).collect());
+            let mut server = DataServer { process: None, port, directory, log, options };
             server.start();
             server
         });
@@ -88,7 +95,7 @@ impl DataServer {
     fn start(&mut self) {
         let mut command = Command::new(program());
         command.args(["server", "--dir"]).arg(&self.directory);
-        command.arg(format!("--listen=127.0.0.1:{}", self.port));
+        command.arg(format!("--listen=127.0.0.1:{}", self.port)).args(&self.options);
         let mut process = Server::start(&mut command, self.log.clone());
         process.wait_until("ready", |server| server.said().contains("ready"));
         self.process = Some(process);

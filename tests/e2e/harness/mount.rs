@@ -18,6 +18,7 @@ pub(crate) struct Mount {
     server: Server,
     point: PathBuf,
     ground: Ground,
+    is_forgotten: bool,
     _room: TempDir,
 }
 
@@ -45,10 +46,21 @@ impl Mount {
 
     /// A client of an agent across a network.
     pub(crate) fn across(network: &Network, client: usize, agent: &Agent) -> Self {
+        Self::across_by(network, client, agent, &agent.across(client), &[])
+    }
+
+    /// A client of one of several agents across a network.
+    pub(crate) fn across_by(
+        network: &Network,
+        client: usize,
+        agent: &Agent,
+        source: &str,
+        options: &[&str],
+    ) -> Self {
         let key = format!("--key-file={}", agent.key().display());
-        let source = agent.across(client);
         let command = network.client(client).command();
-        Self::by(command, OsStr::new(&source), agent.ground().clone(), &[&key])
+        let options = [&[&*key][..], options].concat();
+        Self::by(command, OsStr::new(source), agent.ground().clone(), &options)
     }
 
     fn embedded(ground: Ground, options: &[&str]) -> Self {
@@ -63,15 +75,28 @@ impl Mount {
         let before = device(&point);
         command.args(["mount", "--foreground"]).args(options).arg(source).arg(&point);
         let server = Server::start(&mut command, room.path().join("log"));
-        let mut mount = Self { server, point, ground, _room: room };
+        let mut mount = Self { server, point, ground, is_forgotten: false, _room: room };
         let point = &mount.point;
-        mount.server.wait_until("mounted", |_| device(point).is_some() && device(point) != before);
+        mount.server.wait_until("mounted", |server| {
+            device(point).is_some() && device(point) != before && server.said().contains("mounted")
+        });
         mount
     }
 
     /// The process that serves it.
     pub(crate) fn server(&mut self) -> &mut Child {
         self.server.child()
+    }
+
+    /// It ended with an error, as it should: nothing is left to be checked.
+    pub(crate) fn forget(mut self) {
+        self.take_away();
+        self.is_forgotten = true;
+    }
+
+    /// What the process that serves it has said.
+    pub(crate) fn said(&self) -> String {
+        self.server.said()
     }
 
     /// Where the mount is.
@@ -122,6 +147,9 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
+        if self.is_forgotten {
+            return;
+        }
         if std::thread::panicking() {
             println!("the last lines of the server:\n{}", self.server.last_lines());
             self.take_away();

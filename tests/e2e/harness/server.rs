@@ -21,6 +21,13 @@ impl Server {
         Self { child: command.spawn().expect("the program was built with this test"), log }
     }
 
+    /// Starts it once more, after it has ended; its log begins anew.
+    pub(super) fn start_again(&mut self, command: &mut Command) {
+        // What it said before may be what a test fails by.
+        let _ = fs::copy(&self.log, self.log.with_extension("before"));
+        *self = Self::start(command, self.log.clone());
+    }
+
     pub(super) fn child(&mut self) -> &mut Child {
         &mut self.child
     }

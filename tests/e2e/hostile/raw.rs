@@ -78,7 +78,10 @@ impl Raw {
         assert!(matches!(reception, Reception::Welcome(_)), "{reception:?}");
         let mut raw = Raw { stream, next: 1 };
         let introduce = Call::Introduce { slot: 0, uid: 0, gid: 0, job: 0 };
-        raw.send(&frame::encode_in_order(&Request { id: 0, slot: 0, call: introduce }, 0));
+        raw.send(&frame::encode_in_order(
+            &Request { id: 0, slot: 0, once: None, call: introduce },
+            0,
+        ));
         raw
     }
 
@@ -89,7 +92,7 @@ impl Raw {
     }
 
     pub(super) fn send_unanswered(&mut self, call: Call<'_>) {
-        self.send(&frame::encode(&Request { id: 0, slot: 0, call }, 0, 0));
+        self.send(&frame::encode(&Request { id: 0, slot: 0, once: None, call }, 0, 0));
     }
 
     pub(super) fn ask(&mut self, call: Call<'_>) -> Result<Value, i32> {
@@ -114,7 +117,7 @@ impl Raw {
     ) -> Result<(Value, Vec<u8>), i32> {
         let id = self.next;
         self.next += 1;
-        self.send(&frame::encode(&Request { id, slot: 0, call }, payload.len(), room));
+        self.send(&frame::encode(&Request { id, slot: 0, once: None, call }, payload.len(), room));
         self.send(payload);
         let (answer, bytes): (Answer, _) = hear(&mut self.stream).unwrap();
         assert_eq!(answer.id, id);
@@ -132,7 +135,8 @@ impl Raw {
     /// Ask again and again without listening, until nobody takes it any more; how often it was taken.
     pub(super) fn flood(&mut self, call: &Call<'_>, room: usize, most: usize) -> usize {
         for sent in 0..most {
-            let request = Request { id: 1000 + sent as u64, slot: 0, call: call.clone() };
+            let request =
+                Request { id: 1000 + sent as u64, slot: 0, once: None, call: call.clone() };
             if self.stream.write_all(&frame::encode(&request, 0, room)).is_err() {
                 return sent;
             }

@@ -1,14 +1,16 @@
 //! Which ranges an owner has locked, and how: a record, with the rules of `fcntl`.
 
+use serde::{Deserialize, Serialize};
+
 use iofwd_mount::store::{Lock, LockKind};
 
 /// Disjoint ranges, in no order.
-#[derive(Debug, Default)]
-pub(super) struct Ranges(Vec<Lock>);
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ranges(Vec<Lock>);
 
 impl Ranges {
     /// A lock replaces what it covers of the ones before; an unlock only removes it.
-    pub(super) fn set(&mut self, lock: Lock) {
+    pub(crate) fn set(&mut self, lock: Lock) {
         let mut kept = Vec::with_capacity(self.0.len() + 2);
         for old in self.0.drain(..) {
             if old.end < lock.start || old.start > lock.end {
@@ -29,13 +31,18 @@ impl Ranges {
     }
 
     /// A range in the way of a lock that another owner asks for.
-    pub(super) fn conflict(&self, lock: &Lock) -> Option<Lock> {
+    pub(crate) fn conflict(&self, lock: &Lock) -> Option<Lock> {
         let exclusive = |one: &Lock| one.kind == LockKind::Write || lock.kind == LockKind::Write;
         let overlaps = |one: &Lock| one.start <= lock.end && lock.start <= one.end;
         self.0.iter().find(|one| overlaps(one) && exclusive(one)).copied()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Each of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lock> {
+        self.0.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -1,0 +1,254 @@
+//! What the threads of the crew do: wait for any connection, and serve it.
+//!
+//! Whoever reads a connection keeps it as long as its frames are dealt with quickly: then the next
+//! one is found without waking anybody. Where they take longer, on the average or just now, the
+//! connection is let go first, and another thread reads on.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use iofwd_mount::crew::{Duty, Watched};
+use nix::sys::epoll::{EpollEvent, EpollTimeout};
+
+use super::inbox::{Inbox, Received};
+use super::{CALL, Frame, Hub, Link, STOP};
+
+/// The duty of the crew.
+pub(super) struct Reading {
+    hub: Arc<Hub>,
+}
+
+/// What a thread has in hand.
+#[derive(Debug, Default)]
+pub(super) struct Post {
+    /// The connection that only this thread reads; taken away if a frame takes long.
+    kept: Mutex<Option<Arc<Link>>>,
+    /// Frames it has dealt with, and how many those were when the look-out looked last.
+    frames: AtomicU64,
+    seen: AtomicU64,
+}
+
+impl Post {
+    fn kept(&self) -> MutexGuard<'_, Option<Arc<Link>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, link: &Arc<Link>) {
+        *self.kept() = Some(Arc::clone(link));
+    }
+
+    fn keeps(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    /// Give it back. Whether it had not been taken away.
+    fn let_go(&self) -> bool {
+        self.kept().take().is_some()
+    }
+}
+
+/// How long the frames of a connection take to be dealt with: a moving average in microseconds.
+#[derive(Debug, Default)]
+pub(super) struct Pace(AtomicU32);
+
+impl Pace {
+    fn is_quick(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < QUICK
+    }
+
+    fn add(&self, taken: Duration) {
+        let taken = taken.as_micros().min(SLOWEST) as u32;
+        let before = self.0.load(Ordering::Relaxed);
+        self.0.store((before * 7 + taken).div_ceil(8), Ordering::Relaxed);
+    }
+}
+
+/// Frames that take less, in microseconds, are dealt with one after the other.
+const QUICK: u32 = 60;
+/// One that takes longer counts as much: a single one decides nothing.
+const SLOWEST: u128 = 400;
+/// Frames of one connection that are dealt with at a time: it must not keep all threads busy.
+const BUSY_MOST: usize = 16;
+
+impl Reading {
+    pub(super) fn new(hub: &Arc<Hub>) -> Reading {
+        Reading { hub: Arc::clone(hub) }
+    }
+}
+
+impl Duty for Reading {
+    type Tools = Arc<Post>;
+
+    fn name(&self) -> &'static str {
+        "iofwd-link"
+    }
+
+    fn equip(&self) -> io::Result<Arc<Post>> {
+        let post = Arc::new(Post::default());
+        let mut posts = self.hub.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        posts.retain(|post| post.strong_count() > 0);
+        posts.push(Arc::downgrade(&post));
+        Ok(post)
+    }
+
+    fn serve(&self, post: &mut Arc<Post>, begin: &dyn Fn()) -> bool {
+        let mut events = [EpollEvent::empty()];
+        match self.hub.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(1) => {}
+            Ok(_) | Err(nix::Error::EINTR) => return true,
+            Err(error) => {
+                tracing::error!(%error, "connections can be waited for no more");
+                return false;
+            }
+        }
+        let token = events[0].data();
+        if token == STOP || self.hub.stopping.load(Ordering::SeqCst) {
+            return false;
+        }
+        begin();
+        if token == CALL {
+            if let Some(link) = self.hub.answer_call() {
+                link.serve(post);
+            }
+            return true;
+        }
+        let (id, is_writing) = (token / 2, token % 2 == 1);
+        let link = self.hub.links.get(&id).map(|link| Arc::clone(&link));
+        match link {
+            Some(link) if is_writing => link.send_on(),
+            Some(link) => link.serve(post),
+            None => {}
+        }
+        true
+    }
+}
+
+impl Hub {
+    /// Have a thread serve that connection.
+    pub(super) fn call(&self, link: Arc<Link>) {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).push_back(link);
+        // It fails only if it was rung beyond all bounds, and then it rings.
+        let _ = self.call.write(1);
+    }
+
+    fn answer_call(&self) -> Option<Arc<Link>> {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = called.pop_front();
+        let is_more = !called.is_empty();
+        drop(called);
+        if is_more {
+            // Several calls may have been heard as one.
+            let _ = self.call.write(1);
+        }
+        link
+    }
+}
+
+impl Watched for Hub {
+    /// Who has dealt with one frame since the last time holds up those behind it.
+    fn look(self: Arc<Self>, _since: Duration) {
+        let posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for post in posts.iter().filter_map(Weak::upgrade) {
+            let frames = post.frames.load(Ordering::Relaxed);
+            let is_stuck = post.seen.swap(frames, Ordering::Relaxed) == frames;
+            let kept = is_stuck.then(|| post.kept().take()).flatten();
+            if let Some(link) = kept {
+                self.call(link);
+            }
+        }
+    }
+}
+
+impl Link {
+    /// Take what has come, and have it dealt with.
+    fn serve(self: &Arc<Link>, post: &Arc<Post>) {
+        post.keep(self);
+        self.hub.lookout.alert();
+        while self.serve_one(post) {}
+        // Whoever keeps it until here does not read on, or has closed it.
+        post.let_go();
+        if self.is_closed() {
+            self.give_up_frame();
+        }
+    }
+
+    /// One frame; whether this thread is to take the next.
+    fn serve_one(self: &Arc<Link>, post: &Arc<Post>) -> bool {
+        match self.take(post) {
+            Ok(Received::Frame(frame)) => {
+                self.deal_with(frame);
+                post.frames.fetch_add(1, Ordering::Relaxed);
+                self.one_less_busy();
+                return post.keeps() && self.is_read_on();
+            }
+            Ok(Received::Part) if post.let_go() => self.read_on(),
+            Ok(Received::Part | Received::Paused) => {}
+            Ok(Received::End) => self.close("the other side closed it"),
+            Err(error) => self.close(&error.to_string()),
+        }
+        false
+    }
+
+    fn deal_with(self: &Arc<Link>, frame: Frame) {
+        let begun = Instant::now();
+        self.handler.frame(self, frame);
+        self.pace.add(begun.elapsed());
+    }
+
+    fn one_less_busy(self: &Arc<Link>) {
+        let mut inbox = self.inbox();
+        inbox.busy -= 1;
+        if std::mem::take(&mut inbox.is_waiting) {
+            self.let_another_read(&inbox);
+        }
+    }
+
+    /// Read a frame, and let the next thread read on if this one takes long. What has to be dealt
+    /// with in order is.
+    fn take(self: &Arc<Link>, post: &Arc<Post>) -> io::Result<Received> {
+        let mut inbox = self.inbox();
+        loop {
+            match inbox.receive(self)? {
+                Received::Frame(frame) if frame.prefix.in_order => {
+                    self.handler.frame(self, frame);
+                    post.frames.fetch_add(1, Ordering::Relaxed);
+                }
+                Received::Frame(frame) => {
+                    inbox.busy += 1;
+                    if !self.pace.is_quick() && post.let_go() {
+                        inbox.is_waiting = inbox.busy >= BUSY_MOST;
+                        if !inbox.is_waiting {
+                            self.let_another_read(&inbox);
+                        }
+                    }
+                    return Ok(Received::Frame(frame));
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Whoever is free reads the next frame, once there is one.
+    fn let_another_read(self: &Arc<Link>, inbox: &Inbox) {
+        if inbox.has_more() { self.resume() } else { self.read_on() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_follows_what_is_usual_and_not_a_single_frame() {
+        let pace = Pace::default();
+        assert!(pace.is_quick());
+        pace.add(Duration::from_secs(1));
+        assert!(pace.is_quick(), "one is not enough");
+        (0..20).for_each(|_| pace.add(Duration::from_micros(300)));
+        assert!(!pace.is_quick());
+        (0..40).for_each(|_| pace.add(Duration::from_micros(10)));
+        assert!(pace.is_quick());
+    }
+}

@@ -1,0 +1,88 @@
+//! What applications see of an agent that is lost for good, or for long.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::e2e::faults::phases::{go, result};
+use crate::e2e::faults::worker::{Work, Worker, stop};
+use crate::e2e::harness::{Agent, Mount, eventually};
+
+fn one(options: &[&str], work: Work) -> Option<(Agent, Mount, Worker)> {
+    let agent = Agent::start("")?;
+    let mount = Mount::remote(&agent, &agent.over_unix(), options);
+    let worker = Worker::start(work, 0, mount.path(), mount.plain(), 1);
+    eventually("it is ready", || worker.done() == 1);
+    Some((agent, mount, worker))
+}
+
+#[test]
+fn a_file_without_a_name_outlives_the_agent() {
+    let Some((mut agent, mount, worker)) = one(&[], Work::Unlinked) else { return };
+    let kept = agent.state().join("kept");
+    assert_eq!(fs::read_dir(&kept).unwrap().count(), 1);
+    agent.start_again();
+    go(mount.plain());
+    worker.end(Duration::from_secs(20));
+    assert!(result(mount.plain(), "closed").is_some());
+    eventually("nothing is left of it", || fs::read_dir(&kept).unwrap().count() == 0);
+}
+
+#[test]
+fn whoever_is_killed_while_there_is_no_agent_is_gone() {
+    let Some((mut agent, mount, worker)) = one(&[], Work::Writing) else { return };
+    agent.kill();
+    go(mount.plain());
+    // It is on its way into the mount; before or after, it must go.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(result(mount.plain(), "result-1").is_none(), "it waits");
+    let took = worker.kill();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    agent.start_again();
+}
+
+#[test]
+fn errors_are_for_those_who_asked_for_them_until_there_is_an_agent_again() {
+    for options in [&["--on-loss=error"][..], &["--loss-bound=1"]] {
+        let Some((mut agent, mount, worker)) = one(options, Work::Writing) else { return };
+        agent.kill();
+        go(mount.plain());
+        eventually("it got an error", || result(mount.plain(), "result-1").is_some());
+        let got = result(mount.plain(), "result-1").unwrap();
+        assert_eq!(got, format!("{}\n", nix::libc::EIO), "{options:?}");
+        agent.start_again();
+        stop(mount.plain());
+        worker.end(Duration::from_secs(20));
+    }
+}
+
+/// Everything that was written down of it is gone: the client begins anew. What it may have lost it
+/// is told of, and nothing else is.
+#[test]
+fn a_client_that_nobody_knows_any_more_loses_its_locks_and_says_so() {
+    let Some((mut agent, mount, worker)) = one(&[], Work::Holding) else { return };
+    agent.kill();
+    for entry in fs::read_dir(agent.state().join("sessions")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    agent.start_again();
+    go(mount.plain());
+    worker.end(Duration::from_secs(20));
+    let eio = format!("{}\n", nix::libc::EIO);
+    let results = ["free", "whole", "range"].map(|n| result(mount.plain(), &format!("result-{n}")));
+    assert_eq!(results, [Some("done\n".into()), Some(eio.clone()), Some(eio)]);
+}
+
+/// A program beside the mount takes what the agent held, in the moment in which nobody does.
+#[test]
+fn a_lock_that_somebody_else_has_taken_is_lost_and_its_holder_is_told() {
+    let Some((mut agent, mount, worker)) = one(&[], Work::Holding) else { return };
+    agent.kill();
+    let file = fs::File::options().write(true).open(mount.backing().join("whole")).unwrap();
+    crate::e2e::harness::lock(&file).unwrap();
+    agent.start_again();
+    go(mount.plain());
+    worker.end(Duration::from_secs(20));
+    let eio = format!("{}\n", nix::libc::EIO);
+    let results = ["free", "whole", "range"].map(|n| result(mount.plain(), &format!("result-{n}")));
+    assert_eq!(results, [Some("done\n".into()), Some(eio), Some("done\n".into())]);
+}
