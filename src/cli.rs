@@ -200,6 +200,9 @@ struct MountArguments {
     /// Give up reaching the agent after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     connect_timeout: u64,
+    /// Have .iofwd/status and .iofwd/layout/PATH below the mountpoint, which listings do not show
+    #[arg(long)]
+    introspect: bool,
     /// Publish metrics and a page here, to whoever reaches it: ADDRESS:PORT, for an agent in this process
     #[arg(long, value_name = "ADDRESS", env = "IOFWD_METRICS", value_parser = settings::address)]
     metrics: Option<SocketAddr>,

@@ -35,20 +35,24 @@ pub(crate) fn text(text: &str, room: usize) -> Result<Controlled, Errno> {
 
 /// Ask the agent behind a mountpoint what it has done so far.
 pub fn status(mountpoint: &Path, patience: Duration) -> io::Result<Report> {
-    ask_within(mountpoint, STATUS, patience)
+    within(mountpoint, patience, |place| ask(place, STATUS))
 }
 
 /// Have the agent behind a mountpoint wait for everything under way and make it durable.
 pub fn flush(mountpoint: &Path, patience: Duration) -> io::Result<Report> {
-    ask_within(mountpoint, FLUSH, patience)
+    within(mountpoint, patience, |place| ask(place, FLUSH))
 }
 
 /// On a thread of its own: a mount that waits for its agent makes whoever touches it wait.
-fn ask_within(mountpoint: &Path, command: u32, patience: Duration) -> io::Result<Report> {
+fn within<T: Send + 'static>(
+    mountpoint: &Path,
+    patience: Duration,
+    ask: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let place = mountpoint.to_owned();
     std::thread::Builder::new().name("iofwd-asking".into()).spawn(move || {
-        let _ = sender.send(ask(&place, command));
+        let _ = sender.send(ask(&place));
     })?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, NO_ANSWER);
     receiver.recv_timeout(patience).unwrap_or_else(|_| Err(late()))
@@ -80,7 +84,11 @@ pub fn layout(file: &File) -> io::Result<Option<Told>> {
 }
 
 /// Ask the agent behind a mountpoint for everything there is to tell.
-pub fn snapshot(mountpoint: &Path) -> io::Result<Snapshot> {
+pub fn snapshot(mountpoint: &Path, patience: Duration) -> io::Result<Snapshot> {
+    within(mountpoint, patience, ask_for_snapshot)
+}
+
+fn ask_for_snapshot(mountpoint: &Path) -> io::Result<Snapshot> {
     let root = File::open(mountpoint)?;
     let text = pages::gather(|offset, token| {
         let mut page = vec![0u8; ANSWER];
@@ -174,7 +182,7 @@ pub(crate) fn only_asks(command: u32) -> bool {
 /// What stands before the bytes of a page.
 const PAGE_HEAD: usize = 16;
 /// No layout is longer than this.
-const LAYOUT_MOST: usize = 16 << 20;
+pub(crate) const LAYOUT_MOST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

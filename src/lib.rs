@@ -6,6 +6,7 @@
 //! * [`backend`]: where the data lie; [`layout`]: on which of its servers
 //! * [`device`]: a disk of known speed, to be put in front of them
 //! * [`control`], [`report`]: asking a mount what it has done, and the answer
+//! * [`introspect`]: files of a mount that tell of it
 //! * [`crowd`]: which agents are at a data server at the same time
 //! * [`budget`]: a bound on memory; [`process`]: who a calling process is
 //! * [`mounts`]: the system's table of mounts
@@ -37,6 +38,7 @@ pub mod control;
 pub mod crowd;
 pub mod device;
 pub mod handshake;
+pub mod introspect;
 pub mod job;
 pub mod key;
 pub mod layout;

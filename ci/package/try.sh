@@ -26,7 +26,7 @@ for page in iofwd iofwd-mount iofwd-agent iofwd-status iofwd-top mount.fuse.iofw
     ls /usr/share/man/man[18]/$page.[18].gz
 done
 bash -n /usr/share/bash-completion/completions/iofwd
-for unit in /lib/systemd/system/iofwd-*.service; do
+for unit in /usr/lib/systemd/system/iofwd-*.service; do
     if command -v systemd-analyze; then systemd-analyze verify --man=no "$unit"; fi
 done
 
@@ -65,6 +65,7 @@ tail -3 /tmp/agent.log
 # Removed, it leaves nothing but what was made by hand.
 dpkg -r iofwd
 while read -r path; do
-    if test -f "$path" || test -L "$path"; then echo "$path is left"; exit 1; fi
+    test -d "$path" && continue
+    if test -e "$path" || test -L "$path"; then echo "$path is left"; exit 1; fi
 done < /tmp/installed
 INSIDE

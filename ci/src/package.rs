@@ -19,6 +19,19 @@ pub(crate) fn build(site: &Site) -> Verdict {
     Ok(Outcome::Passed(package.display().to_string()))
 }
 
+/// Has the guide typed on nodes where the package is installed.
+pub(crate) fn guide(site: &Site) -> Verdict {
+    let package = make(site)?;
+    let words = ["test", "--quiet", "--test", "guide", "--", "--nocapture"];
+    let step = Step::new("cargo").args(words).dir(&site.workspace);
+    let step = step.env("IOFWD_PACKAGE", &package).env("TMPDIR", &site.room);
+    let output = step.limit(900).run(site)?;
+    match output.lines().find(|line| line.contains("skipped:")) {
+        Some(why) => Ok(Outcome::Skipped(why.trim().into())),
+        None => Ok(Outcome::Passed(String::new())),
+    }
+}
+
 /// The package, built anew.
 fn make(site: &Site) -> Result<PathBuf, String> {
     let Program::Iofwd(program) = site.program()? else {

@@ -120,6 +120,7 @@ const STAGES: &[Stage] = &[
     stage("build", "the release build", cargo::build),
     stage("package", "the Debian package, in target/", package::build),
     judge("package-trial", "installed on a copy of this system, used, removed", package::try_it),
+    judge("guide", "the operator's guide, typed on five nodes with the package", package::guide),
     judge("demo", "the demonstration of the README leaves nothing behind", judge::demo),
     judge("idle", "an idle mount uses next to no processor", judge::idle),
     judge("helper", "mount(8), an fstab line, and unmounting by hand", judge::helper),

@@ -24,7 +24,7 @@ fn write(id: u64, server: u32) -> Request {
 
 fn scheduler(policy: &str, servers: u32) -> Scheduler {
     let setup = Setup::new(servers);
-    Scheduler::new(&Config::new(setup), by_name(policy, &setup).unwrap())
+    Scheduler::new(&Config::new(setup), by_name(policy, &setup).expect("it is in the list"))
 }
 
 const DONE: Outcome = Outcome { bytes: 4_096, failed: false };

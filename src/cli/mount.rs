@@ -15,6 +15,7 @@ use crate::agent::engine::{EngineSettings, LayoutSettings};
 use crate::agent::look::Names;
 use crate::backend::posix::{self, Identity};
 use crate::client::{Address, Client, How, Source};
+use crate::introspect::Introspected;
 use crate::key::Key;
 use crate::mounts;
 use crate::report::Report;
@@ -33,6 +34,7 @@ struct Plan {
     options: Options,
     settings: EngineSettings,
     metrics: Option<SocketAddr>,
+    introspect: bool,
     foreground: bool,
     log: LogArguments,
 }
@@ -129,7 +131,7 @@ fn serve(plan: Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
     let signals = signals::block();
     posix::raise_limit();
     let behind = plan.source.open(&plan.settings, plan.metrics)?;
-    let session = Session::mount(Arc::clone(&behind) as Arc<_>, &plan.options)
+    let session = Session::mount(shown(plan.introspect, &behind), &plan.options)
         .map_err(|error| explain_mount(&error, mountpoint))?;
     let told_to_leave = signals::watch(signals, mountpoint.clone(), Arc::clone(&behind))
         .map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -198,6 +200,17 @@ impl From {
             },
         }
     }
+}
+
+/// What the kernel sees: what is behind, and files that tell of it if they are wanted.
+fn shown(introspect: bool, behind: &Arc<dyn Behind>) -> Arc<dyn Store> {
+    let store: Arc<dyn Store> = Arc::clone(behind) as Arc<_>;
+    if !introspect {
+        return store;
+    }
+    let told = Arc::downgrade(behind);
+    let status = move || told.upgrade().map(|behind| super::status::table(&behind.report()));
+    Arc::new(Introspected::new(store, Box::new(move || status().unwrap_or_default())))
 }
 
 /// Metrics and the page of what is in this process, without names of files: anybody here can look.
@@ -318,6 +331,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
         },
         source,
         metrics: arguments.metrics,
+        introspect: arguments.introspect,
         foreground: arguments.foreground,
         // The process that logs has another working directory than the one that was typed in.
         log: arguments.log.absolute(),
@@ -414,6 +428,7 @@ impl Plan {
             ("dev", "") => options.dev = true,
             ("nodev", "") => options.dev = false,
             ("allow_other", "") => options.allow_other = true,
+            ("introspect", "") => self.introspect = true,
             ("cache", mode) => options.cache = mode.parse()?,
             ("policy", name) => self.settings.policy = name.into(),
             ("window", time) => self.settings.window = Some(quantity::span(time)?),

@@ -60,8 +60,13 @@ impl Watched {
 fn look_through(mountpoint: &Path) -> Result<Snapshot, Failure> {
     let explain = |error: std::io::Error| explain(mountpoint, &error);
     let report = control::status(mountpoint, PATIENCE).map_err(explain)?;
-    let mut snapshot = control::snapshot(mountpoint).map_err(explain)?;
-    snapshot.client = client_of(&report);
+    let client = client_of(&report);
+    // An agent that is lost would be waited for.
+    let mut snapshot = match client.as_ref().is_some_and(|client| client.lost_s.is_some()) {
+        true => Snapshot::default(),
+        false => control::snapshot(mountpoint, PATIENCE).map_err(explain)?,
+    };
+    snapshot.client = client;
     snapshot.numbers = report.iter().map(|(name, value)| (name.into(), value.into())).collect();
     Ok(snapshot)
 }
@@ -74,6 +79,10 @@ fn client_of(report: &Report) -> Option<Client> {
         connections: number("connections"),
         calls: number("calls"),
         calls_waiting: number("calls_waiting_for_room"),
+        lost_s: report.get("lost_for_s").and_then(|text| text.parse().ok()),
+        lost_because: report.get("lost_because").unwrap_or_default().into(),
+        oldest_call: report.get("oldest_call").unwrap_or_default().into(),
+        oldest_call_ms: number("oldest_call_ms"),
     })
 }
 

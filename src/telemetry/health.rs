@@ -1,7 +1,7 @@
 //! What is wrong with an agent, in plain words: what it is, since when, and what to look at.
 
 use super::show;
-use super::snapshot::{Export, Server, Service, Snapshot};
+use super::snapshot::{Client, Export, Server, Service, Snapshot};
 
 /// Everything that is wrong; nothing if it is well.
 pub fn problems(snapshot: &Snapshot) -> Vec<String> {
@@ -15,14 +15,28 @@ pub fn problems(snapshot: &Snapshot) -> Vec<String> {
         }
         found.extend(crowded(export));
     }
-    if let Some(client) = snapshot.client.as_ref().filter(|client| client.connections == 0) {
-        found.push(format!(
-            "the agent at {} cannot be reached: applications wait for it; is it running, and is \
-             the network up?",
-            client.agent
+    found.extend(snapshot.client.as_ref().and_then(client_problem));
+    found
+}
+
+fn client_problem(client: &Client) -> Option<String> {
+    if let Some(seconds) = client.lost_s {
+        let lost = show::time(seconds.saturating_mul(1_000_000_000));
+        return Some(format!(
+            "the agent at {} has been lost for {lost} ({}), and applications wait for it; is it \
+             running, and is the network up?",
+            client.agent, client.lost_because
         ));
     }
-    found
+    let waiting = client.oldest_call_ms.saturating_mul(1_000_000);
+    (waiting >= SLOW_NS).then(|| {
+        format!(
+            "a call has not been answered for {}: {}; iofwd status of the agent at {} says more",
+            show::time(waiting),
+            client.oldest_call,
+            client.agent
+        )
+    })
 }
 
 fn service_problems(service: &Service) -> Vec<String> {
@@ -100,7 +114,6 @@ const FULL_PERCENT: u64 = 95;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::snapshot::Client;
 
     fn with(server: Server) -> Snapshot {
         let export = Export { name: "scratch".into(), servers: vec![server], ..Export::default() };
@@ -140,9 +153,10 @@ mod tests {
             Service { memory_bytes: 96, memory_bytes_limit: 100, clients: 1, ..Service::default() };
         let full = Snapshot { service: Some(service), ..Snapshot::default() };
         assert!(problems(&full)[0].contains("raise limits.memory"));
-        let client = Client { agent: "ion1:7040".into(), ..Client::default() };
+        let agent = "ion1:7040".to_string();
+        let client = Client { agent, lost_s: Some(7), ..Client::default() };
         let lost = Snapshot { client: Some(client), ..Snapshot::default() };
-        assert!(problems(&lost)[0].contains("ion1:7040 cannot be reached"));
+        assert!(problems(&lost)[0].contains("ion1:7040 has been lost for 7.00 s"));
         let export = Export { waiting_bytes: 99, waiting_bytes_limit: 100, ..Export::default() };
         let crowd = Snapshot { exports: vec![export], ..Snapshot::default() };
         assert!(problems(&crowd)[0].contains("writes wait for memory"));

@@ -66,6 +66,14 @@ pub struct Client {
     pub calls: u64,
     /// Calls that wait until the agent has room for them.
     pub calls_waiting: u64,
+    /// Seconds for which the agent has been lost, if it is.
+    pub lost_s: Option<u64>,
+    /// Why.
+    pub lost_because: String,
+    /// The call that has been under way for longest.
+    pub oldest_call: String,
+    /// For so many milliseconds.
+    pub oldest_call_ms: u64,
 }
 
 /// One exported directory.

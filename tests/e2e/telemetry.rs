@@ -2,6 +2,7 @@
 //! the status, the metrics and the views.
 
 mod http;
+mod introspect;
 mod load;
 mod metrics;
 mod page;

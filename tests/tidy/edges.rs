@@ -81,8 +81,13 @@ const EDGES: &[Edge] = &[
     },
     Edge {
         room: "src/telemetry",
-        never: &["crate::agent", "crate::client"],
+        never: &["clap", "iofwd_mount", "crate::agent", "crate::client", "crate::cli"],
         instead: "telemetry is called, it does not call",
+    },
+    Edge {
+        room: "src/introspect",
+        never: &["clap", "tokio", "crate::agent", "crate::backend", "crate::client", "crate::cli"],
+        instead: "it stands around any store, and knows it by the mount's trait only",
     },
     Edge {
         room: "src/trace",

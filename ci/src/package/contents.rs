@@ -79,9 +79,9 @@ fn directory(path: &Path) -> Result<(), String> {
 
 /// Files of the workspace, and where they go.
 const FILES: &[(&str, &str)] = &[
-    ("ci/package/iofwd-agent.service", "lib/systemd/system/iofwd-agent.service"),
-    ("ci/package/iofwd-mount@.service", "lib/systemd/system/iofwd-mount@.service"),
-    ("ci/package/iofwd-server.service", "lib/systemd/system/iofwd-server.service"),
+    ("ci/package/iofwd-agent.service", "usr/lib/systemd/system/iofwd-agent.service"),
+    ("ci/package/iofwd-mount@.service", "usr/lib/systemd/system/iofwd-mount@.service"),
+    ("ci/package/iofwd-server.service", "usr/lib/systemd/system/iofwd-server.service"),
     ("README.md", "usr/share/doc/iofwd/README.md"),
     ("SEMANTICS.md", "usr/share/doc/iofwd/SEMANTICS.md"),
     ("LICENSE", "usr/share/doc/iofwd/copyright"),

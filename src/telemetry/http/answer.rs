@@ -111,7 +111,10 @@ mod tests {
     #[test]
     fn whether_it_is_well_can_be_told_from_the_code() {
         assert_eq!(status(Method::GET, "/health", &Snapshot::default()), StatusCode::OK);
-        let ill = Snapshot { client: Some(Client::default()), ..Snapshot::default() };
+        let ill = Snapshot {
+            client: Some(Client { lost_s: Some(1), ..Client::default() }),
+            ..Snapshot::default()
+        };
         assert_eq!(status(Method::GET, "/health", &ill), StatusCode::SERVICE_UNAVAILABLE);
     }
 }

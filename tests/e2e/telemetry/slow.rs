@@ -5,6 +5,8 @@ use std::fs;
 use crate::e2e::harness::Agent;
 use crate::e2e::harness::{Mount, eventually};
 
+use super::load;
+
 #[test]
 fn a_request_that_waits_for_its_window_is_logged_with_the_reason() {
     let lines = "[scheduler]\nservers = 2\nwindow = \"400ms\"\n[telemetry]\nslow = \"150ms\"\n";
@@ -23,4 +25,28 @@ fn a_request_that_waits_for_its_window_is_logged_with_the_reason() {
     {
         assert!(line.contains(part), "no {part} in {line}");
     }
+}
+
+#[test]
+fn a_log_for_programs_is_json_line_by_line_and_spares_what_repeats() {
+    let room = tempfile::tempdir().unwrap();
+    let log = room.path().join("log");
+    let file = format!("--log-file={}", log.display());
+    let options = ["--log-format=json", "--slow=1ns", "--servers=4", "--window=500us", &file];
+    let Some(mount) = Mount::start(&options) else { return };
+    load::run(mount.path());
+    drop(mount);
+    let text = fs::read_to_string(log).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let is = |line: &&serde_json::Value, message: &str| line["fields"]["message"] == message;
+    let slow: Vec<_> = lines.iter().filter(|line| is(line, "slow request")).collect();
+    // All 128 requests were slower than a nanosecond, in less than the time that lines are counted for.
+    let periods = 1 + text.matches("left out").count();
+    assert!(slow.len() >= 20 && slow.len() <= 20 * periods, "{} lines of {text}", slow.len());
+    let fields = &slow[0]["fields"];
+    assert_eq!((&fields["file"], &fields["bytes"]), (&load::name(0).into(), &load::SIZE.into()));
+    assert!(fields["why"].as_str().unwrap().contains("server"), "{fields}");
+    assert_eq!(slow[0]["level"], "WARN");
+    assert!(lines.iter().any(|line| is(&line, "mounted")), "{text}");
 }
