@@ -125,15 +125,14 @@ struct Checked {
 pub fn check(setup: &Setup, repair: bool) -> Result<Findings, String> {
     let servers = DataServer::all(setup);
     let names = server::connect(setup, 0, Vec::new(), true)?;
-    enrol(setup, &servers)?;
-    if repair {
-        refuse_others(setup)?;
-    }
     let data = Arc::new(Data::new(Arc::clone(&names), servers));
     let checked = Checked { names, data, servers: setup.servers.len() };
-    let found = checked.run(repair);
+    let found = checked.prepare(setup, repair).and_then(|()| {
+        let found = checked.run(repair);
+        found.map_err(|errno| format!("the check could not be finished: {errno}"))
+    });
     checked.data.leave();
-    found.map_err(|errno| format!("the check could not be finished: {errno}"))
+    found
 }
 
 /// Nothing may change under the hands of who repairs.
@@ -153,6 +152,11 @@ fn refuse_others(setup: &Setup) -> Result<(), String> {
 }
 
 impl Checked {
+    fn prepare(&self, setup: &Setup, repair: bool) -> Result<(), String> {
+        enrol(setup, self.data.servers())?;
+        if repair { refuse_others(setup) } else { Ok(()) }
+    }
+
     fn run(&self, repair: bool) -> Result<Findings, Errno> {
         let objects = self.list_objects()?;
         let noted = self.noted()?;

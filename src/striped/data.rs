@@ -37,6 +37,11 @@ impl Data {
         self.servers.get(number as usize).map(|server| &**server).ok_or(Errno::EIO)
     }
 
+    /// All of them.
+    pub(super) fn servers(&self) -> &[Arc<DataServer>] {
+        &self.servers
+    }
+
     /// Their addresses, by number.
     pub(super) fn addresses(&self) -> impl Iterator<Item = &str> {
         self.servers.iter().map(|server| server.address())

@@ -118,8 +118,12 @@ impl Agent {
             FileCall::Wrote { handle, .. } | FileCall::Append { handle } => {
                 Arc::clone(&self.files.get((visitor.handle)(handle)?)?.node)
             }
-            FileCall::Truncate { node, .. } => self.nodes.get((visitor.node)(node)?)?,
-            _ => return Err(Errno::EINVAL),
+            FileCall::Truncate { node, .. }
+            | FileCall::Stripes { node, .. }
+            | FileCall::Trimmed { node, .. } => self.nodes.get((visitor.node)(node)?)?,
+            FileCall::Enrol | FileCall::Orphans | FileCall::Freed { .. } => {
+                return Err(Errno::EINVAL);
+            }
         };
         self.keeper()?.standing(&node)
     }
