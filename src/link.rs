@@ -204,6 +204,11 @@ impl Hub {
         }
     }
 
+    /// A copy of bytes, in memory that is used again when it is large.
+    pub fn copy(&self, bytes: &[u8]) -> Buffer {
+        self.buffers.copy(bytes)
+    }
+
     /// Bytes under way, and the most there were at a time.
     pub fn memory_used(&self) -> (usize, usize) {
         self.memory.used()

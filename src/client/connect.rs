@@ -103,7 +103,7 @@ impl Client {
         };
         let hub = Hub::start(THREADS, usize::MAX).map_err(ConnectError::Here)?;
         let alarm = Arc::new(Alarm::default());
-        let connection = |_| Connection::new(Arc::clone(&alarm));
+        let connection = |_| Connection::new(Arc::clone(&alarm), Arc::clone(&hub));
         let connections: Vec<_> = (0..how.connections).map(connection).collect();
         let links = adopt(&hub, &connections, sockets, 0).map_err(ConnectError::Here)?;
         for (connection, link) in connections.iter().zip(links) {

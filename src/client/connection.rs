@@ -12,7 +12,7 @@ use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::NodeId;
 
 use crate::budget::Budget;
-use crate::link::{Frame, Handler, Link, Outgoing};
+use crate::link::{Frame, Handler, Hub, Link, Outgoing};
 use crate::wire::answer::Answer;
 use crate::wire::call::{Call, Request};
 use crate::wire::frame::{self, PREFIX, Prefix};
@@ -28,6 +28,7 @@ pub(super) struct Connection {
     state: Mutex<State>,
     /// Rung when what carries it is gone.
     alarm: Arc<Alarm>,
+    hub: Arc<Hub>,
 }
 
 #[derive(Default)]
@@ -53,8 +54,8 @@ impl std::fmt::Debug for State {
 
 impl Connection {
     /// Not carried by anything yet.
-    pub(super) fn new(alarm: Arc<Alarm>) -> Arc<Connection> {
-        Arc::new(Connection { load: AtomicUsize::new(0), state: Mutex::default(), alarm })
+    pub(super) fn new(alarm: Arc<Alarm>, hub: Arc<Hub>) -> Arc<Connection> {
+        Arc::new(Connection { load: AtomicUsize::new(0), state: Mutex::default(), alarm, hub })
     }
 
     /// It is carried by this from now on. What was not answered is sent again.
@@ -128,6 +129,8 @@ impl Connection {
 
     /// Send a call, or keep it until there is room.
     pub(super) fn ask(&self, asker: &Asker<'_>, ask: Ask<'_>, budget: &Arc<Budget>, then: Then) {
+        // In case it has to be sent again; before anybody else has to wait for it.
+        let payload = Arc::new(self.hub.copy(ask.payload));
         let mut state = self.state();
         let link = state.link.clone();
         let slot = state.slot(link.as_ref(), asker.who);
@@ -144,7 +147,7 @@ impl Connection {
             cost,
             since: Instant::now(),
             head,
-            payload: ask.payload.into(),
+            payload,
             room: ask.room,
             told: 0,
             then,

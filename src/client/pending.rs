@@ -54,7 +54,7 @@ pub(super) struct Pending {
     pub(super) since: Instant,
     /// As it was sent first.
     pub(super) head: Vec<u8>,
-    pub(super) payload: Arc<[u8]>,
+    pub(super) payload: Arc<Buffer>,
     pub(super) room: usize,
     /// How often it was told that it takes long.
     pub(super) told: u32,

@@ -34,7 +34,7 @@ fn watch(client: &Weak<Client>, idle: Duration) {
         for connection in &client.connections {
             look_after(&client, connection, is_due, idle);
         }
-        if client.presence.lost().is_some() {
+        if client.connections.iter().any(|connection| is_stuck(connection)) {
             look_for_ending(&client);
         }
         for stalled in client.newly_stalled() {
@@ -61,6 +61,12 @@ fn look_after(client: &Client, connection: &Connection, ping: bool, idle: Durati
     if link.silent_for() > idle && connection.oldest().is_some_and(|oldest| oldest > idle) {
         link.close("the agent does not answer");
     }
+}
+
+/// Somebody waits, and nothing was heard for a while: there may be no agent.
+fn is_stuck(connection: &Connection) -> bool {
+    let is_silent = connection.link().is_none_or(|link| link.silent_for() > STUCK);
+    is_silent && connection.oldest().is_some_and(|oldest| oldest > STUCK)
 }
 
 /// Whoever is killed, or ends, while it waits for an agent that is not there must not wait on: the
@@ -92,3 +98,5 @@ fn look_for_ending(client: &Arc<Client>) {
 
 /// How often it is looked.
 const TICK: Duration = Duration::from_millis(500);
+/// Whoever waits for longer may have been killed meanwhile.
+const STUCK: Duration = Duration::from_secs(1);

@@ -44,6 +44,17 @@ pub(super) struct Pool {
 }
 
 impl Pool {
+    /// A copy of these bytes.
+    pub(super) fn copy(self: &Arc<Pool>, bytes: &[u8]) -> Buffer {
+        if bytes.len() < LARGE {
+            // Nobody needs it on a page of its own.
+            return Buffer { memory: bytes.to_vec(), start: 0, length: bytes.len(), pool: None };
+        }
+        let mut buffer = self.buffer(bytes.len());
+        buffer.room().copy_from_slice(bytes);
+        buffer
+    }
+
     /// A buffer of that length.
     pub(super) fn buffer(self: &Arc<Pool>, length: usize) -> Buffer {
         if length == 0 {
@@ -80,6 +91,10 @@ mod tests {
         let place = large.as_ptr();
         drop(large);
         assert_eq!(pool.buffer(1 << 20).as_ptr(), place);
+        assert_eq!(
+            (&*pool.copy(b"small"), &*pool.copy(&[7; LARGE])),
+            (&b"small"[..], &[7; LARGE][..])
+        );
         assert_eq!(pool.buffer(100).as_ptr() as usize % PAGE, 0);
         assert!(pool.buffer(0).is_empty());
     }
