@@ -40,7 +40,7 @@ pub(crate) fn servers_fsx(site: &Site) -> Verdict {
     let kills = DEATHS.len();
     Ok(Outcome::Passed(format!(
         "{OPERATIONS} operations through each of two agents, {kills} servers killed meanwhile, \
-         stripes of {}, and iofwd check finds nothing",
+         stripes of {}, and names and objects agree",
         STRIPES.join(" and ")
     )))
 }
