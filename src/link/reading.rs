@@ -225,7 +225,7 @@ impl Link {
                     }
                     return Ok(Received::Frame(frame));
                 }
-                other => return Ok(other),
+                other @ (Received::Part | Received::Paused | Received::End) => return Ok(other),
             }
         }
     }
