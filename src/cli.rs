@@ -32,6 +32,7 @@ use clap::{Args, Parser, Subcommand};
 use iofwd_mount::Cache;
 use iofwd_scheduler::time::Span;
 
+use crate::client::Spread;
 use crate::device;
 use crate::quantity;
 use crate::settings::{self, DataPath};
@@ -210,6 +211,9 @@ struct MountArguments {
     #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
           value_parser = quantity::span)]
     slow: Span,
+    /// Which of several agents to turn to first: client, by the client's name, or a place in the list
+    #[arg(long, value_name = "WHICH", default_value = "0")]
+    spread: Spread,
     /// What applications see of an agent that is lost: wait until it, or another one, is there, or
     /// an error
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnLoss::Wait)]

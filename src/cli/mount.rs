@@ -246,8 +246,8 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
     };
     let key = arguments.key_file.as_deref().map(Key::load).transpose();
     let host = nix::unistd::gethostname().unwrap_or_default();
+    let client = format!("{}:{}", host.to_string_lossy(), mountpoint.display());
     let how = How {
-        client: format!("{}:{}", host.to_string_lossy(), mountpoint.display()),
         key: key.map_err(|error| error.to_string())?,
         tls: tls(arguments, &agent)?,
         job_variables: arguments.job_variables.clone(),
@@ -258,9 +258,10 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
             OnLoss::Wait => Duration::from_secs(arguments.loss_bound),
             OnLoss::Error => Duration::ZERO,
         },
-        source: agent,
+        source: agent.spread(arguments.spread, &client),
+        client,
     };
-    let shown = how.source.to_string();
+    let shown = arguments.source.display().to_string();
     Ok((From::Agent(Box::new(how)), shown))
 }
 

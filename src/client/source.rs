@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::spread::Spread;
+
 /// An agent, and what of it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -43,6 +45,13 @@ impl Source {
         let (hosts, below) = text.split_once('/').unwrap_or((text, ""));
         let agents: Option<Vec<Address>> = hosts.split(',').map(tcp).collect();
         Some(Source::new(agents?, below))
+    }
+
+    /// The same agents, in the order in which this client turns to them.
+    pub fn spread(self, spread: Spread, client: &str) -> Source {
+        let order = spread.order(client, self.agents.len());
+        let agents = order.map(|number| self.agents[number].clone()).collect();
+        Source { agents, ..self }
     }
 
     fn new(agents: Vec<Address>, below: &str) -> Source {
@@ -112,5 +121,15 @@ mod tests {
         }
         let source = Source::parse("h:1/x/a/b/").expect("an agent");
         assert_eq!((source.export.as_str(), source.subtree.as_str()), ("x", "a/b"));
+    }
+
+    #[test]
+    fn clients_turn_to_different_agents_first_and_to_all_of_them_at_last() {
+        let source = Source::parse("a:1,b:1,c:1/x").unwrap();
+        let spread = |spread, client| source.clone().spread(spread, client).to_string();
+        assert_eq!(spread(Spread::Number(0), "node7:/mnt"), "a:1,b:1,c:1/x");
+        assert_eq!(spread(Spread::Number(2), "node7:/mnt"), "c:1,a:1,b:1/x");
+        assert_eq!(spread(Spread::Client, "node7:/mnt"), "b:1,c:1,a:1/x");
+        assert_eq!(spread(Spread::Client, "node8:/mnt"), "c:1,a:1,b:1/x");
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn direct_fsx(site: &Site) -> Verdict {
 }
 
 /// The modes run side by side: each spends most of its time waiting for its own mount.
-fn judge_modes(site: &Site, modes: &[Cache], operations: u32) -> Result<String, String> {
+pub(crate) fn judge_modes(site: &Site, modes: &[Cache], operations: u32) -> Result<String, String> {
     site.program()?;
     site.memory()?;
     let judged: Vec<_> = thread::scope(|scope| {
