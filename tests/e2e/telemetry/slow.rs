@@ -12,13 +12,16 @@ fn a_request_that_waits_for_its_window_is_logged_with_the_reason() {
     let lines = "[scheduler]\nservers = 2\nwindow = \"400ms\"\n[telemetry]\nslow = \"150ms\"\n";
     let Some(agent) = Agent::exporting(lines, "squash = \"none\"") else { return };
     let mount = Mount::remote(&agent, &agent.over_unix(), &[]);
-    // A file on both servers: one of its halves has to wait for the other window.
-    fs::write(mount.path().join("striped.dat"), vec![7; 256 << 10]).unwrap();
+    // A file on both servers: one of its halves has to wait for the other window, which may be near.
+    let data = vec![7; 256 << 10];
     let line = || {
         let said = agent.said();
         said.lines().find(|line| line.contains("slow request")).map(str::to_owned)
     };
-    eventually("a line about a slow request", || line().is_some());
+    eventually("a line about a slow request", || {
+        fs::write(mount.path().join("striped.dat"), &data).unwrap();
+        line().is_some()
+    });
     let line = line().unwrap();
     for part in
         ["WARN", "file=striped.dat", "operation=\"write\"", "job=\"uid_0\"", "windows of server"]
@@ -29,14 +32,10 @@ fn a_request_that_waits_for_its_window_is_logged_with_the_reason() {
 
 #[test]
 fn a_log_for_programs_is_json_line_by_line_and_spares_what_repeats() {
-    let room = tempfile::tempdir().unwrap();
-    let log = room.path().join("log");
-    let file = format!("--log-file={}", log.display());
-    let options = ["--log-format=json", "--slow=1ns", "--servers=4", "--window=500us", &file];
+    let options = ["--log-format=json", "--slow=1ns", "--servers=4", "--window=500us"];
     let Some(mount) = Mount::start(&options) else { return };
     load::run(mount.path());
-    drop(mount);
-    let text = fs::read_to_string(log).unwrap();
+    let text = mount.said();
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let is = |line: &&serde_json::Value, message: &str| line["fields"]["message"] == message;
