@@ -85,7 +85,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
 fn usage(word: &str) -> String {
     format!(
         "do not understand '{word}'; usage: cargo ci [list | [--program built|yardstick|bare|PATH] \
-         [--through embedded|unix|tcp] [--rounds N] [--memory-mib N] [--minutes N] [STAGE...]]"
+         [--through embedded|unix|tcp|servers] [--rounds N] [--memory-mib N] [--minutes N] [STAGE...]]"
     )
 }
 
@@ -146,7 +146,8 @@ mod tests {
     fn what_is_wrong_is_named() {
         assert!(run(&["--rounds"]).unwrap_err().contains("--rounds needs a value"));
         assert!(run(&["--rounds", "x"]).unwrap_err().contains("needs a number, not x"));
-        assert!(run(&["--through", "udp"]).unwrap_err().contains("embedded, unix or tcp, not udp"));
+        let through = run(&["--through", "udp"]).unwrap_err();
+        assert!(through.contains("embedded, unix, tcp or servers, not udp"), "{through}");
         assert!(run(&["--fast"]).unwrap_err().contains("'--fast'"));
     }
 }
