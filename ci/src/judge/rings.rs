@@ -2,7 +2,6 @@
 //! switched on for as long as they judge, and left as it was.
 
 use std::fs;
-use std::path::Path;
 
 use crate::area::Area;
 use crate::judge::{fsx, pjdfstest};
@@ -13,8 +12,9 @@ use crate::stage::{Outcome, Verdict};
 
 /// POSIX, and random operations on a file, in the default mode.
 pub(crate) fn rings(site: &Site) -> Verdict {
-    let Some(_switch) = Switch::on()? else {
-        return Ok(Outcome::Skipped("this kernel has no FUSE over io_uring".into()));
+    let _switch = match Switch::on() {
+        Ok(switch) => switch,
+        Err(why) => return Ok(Outcome::Skipped(why)),
     };
     let threads = ring_threads(site)?;
     if threads == 0 {
@@ -31,14 +31,12 @@ struct Switch {
 }
 
 impl Switch {
-    fn on() -> Result<Option<Switch>, String> {
-        if !Path::new(PARAMETER).exists() {
-            return Ok(None);
-        }
-        let fail = |error| format!("{PARAMETER}: {error}");
+    /// Or why not: the kernel is too old, or this machine does not let it be switched.
+    fn on() -> Result<Switch, String> {
+        let fail = |error| format!("no FUSE over io_uring here: {PARAMETER}: {error}");
         let before = fs::read_to_string(PARAMETER).map_err(fail)?;
         fs::write(PARAMETER, "Y").map_err(fail)?;
-        Ok(Some(Switch { before }))
+        Ok(Switch { before })
     }
 }
 
