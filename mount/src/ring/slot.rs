@@ -122,7 +122,7 @@ impl Slot {
         self.finish(unique, -errno.raw(), 0);
     }
 
-    /// Answer with bytes that `fill` puts in place. `None` if they must lie elsewhere first.
+    /// Answer with bytes that `fill` puts in place; given back if they must lie elsewhere first.
     pub(crate) fn fill<F>(&self, unique: u64, size: usize, fill: F) -> Result<(), F>
     where
         F: FnOnce(&mut [u8]) -> Result<usize, Errno>,
