@@ -3,9 +3,12 @@
 //! Slots are small dense numbers into a [`Pool`] or into [`Pages`]; lists, tables and trees hold slots,
 //! never requests.
 
+mod boxes;
 mod front;
+mod heap;
 mod lanes;
 mod lines;
+mod lobby;
 mod neighbours;
 mod packed;
 mod pages;
@@ -19,14 +22,16 @@ mod table;
 mod timeline;
 
 pub use front::Front;
+pub use heap::Heap;
 pub use lanes::{LaneKey, Lanes, Ring};
 pub use lines::{Lines, Queue};
+pub use lobby::{CACHED, Lobby, advance, approach};
 pub use neighbours::Neighbours;
 pub use pages::{Line, Pages};
 pub use pool::{List, Pool};
 pub use rotation::Rotation;
 pub use runs::Runs;
-pub use shelf::Shelf;
+pub use shelf::{Row, Shelf};
 pub use slab::Slab;
 pub use sorted::{Sorted, triple};
 pub use table::{Table, mix, spread};

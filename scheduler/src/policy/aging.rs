@@ -1,7 +1,7 @@
 //! Ageing: what keeps a policy that prefers some requests from starving the others.
 
 use crate::policy::Load;
-use crate::queue::Timeline;
+use crate::queue::{CACHED, Lanes, Row, Shelf, Timeline, advance};
 use crate::request::ServerId;
 use crate::time::{Span, Time};
 
@@ -12,6 +12,30 @@ use crate::time::{Span, Time};
 pub(super) fn overdue(queue: &Timeline, server: ServerId, now: Time, age: Span) -> Option<u32> {
     let oldest = queue.list(server).head()?;
     (queue.get(oldest).arrived + age <= now).then_some(oldest)
+}
+
+/// Begins to load what those need that are overdue and go next, once a request of `server` went.
+///
+/// Servers take turns. So the next of this one has as many steps ahead of it as there are servers, and
+/// those of the servers before it some less: each of them is a step further on.
+pub(super) fn prepare<T: Copy + Default>(
+    queue: &Timeline,
+    server: ServerId,
+    overdue: impl Fn(ServerId) -> Option<u32>,
+    lanes: &Lanes<T>,
+    shelf: &Shelf,
+    row: impl Fn(&T) -> &Row,
+) {
+    if queue.len() <= CACHED {
+        return;
+    }
+    let servers = queue.servers();
+    for step in 1..servers.min(4) {
+        let before = (server.0 + servers - step) % servers;
+        if let Some(slot) = overdue(ServerId(before)) {
+            advance(step as usize, &queue.get(slot), lanes, shelf, &row);
+        }
+    }
 }
 
 /// How long a request waits at most if it is overdue after `age`, and nothing holds it back then.

@@ -15,7 +15,7 @@ use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::hold::{self, HOLD, PastId, Pasts, REMEMBERED, passes};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
+use crate::queue::{CACHED, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -58,12 +58,15 @@ pub struct Aioli {
     servers: Vec<Turns>,
     rotation: Rotation,
     run: Vec<u32>,
+    /// None in it is for an object that has its turn.
+    lobby: Lobby,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     place: Place,
     past: PastId,
+    row: Row,
 }
 
 impl Aioli {
@@ -79,6 +82,7 @@ impl Aioli {
             servers: (0..setup.servers).map(|_| Turns::default()).collect(),
             rotation: Rotation::new(setup),
             run: Vec::new(),
+            lobby: Lobby::new(),
         }
     }
 
@@ -91,6 +95,9 @@ impl Aioli {
     fn first(&mut self, now: Time, server: ServerId, room: &Room) -> Option<u32> {
         let limit = room.left(server).min(self.batch);
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
+            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
+                self.settle();
+            }
             let lane = self.lane(slot);
             self.gather(lane, slot, limit);
             return Some(lane);
@@ -98,11 +105,12 @@ impl Aioli {
         if let Some(lane) = self.go_on(server, limit) {
             return Some(lane);
         }
+        self.settle();
         self.end_holds(now, server);
         loop {
             let arrived = self.queue.pool().pushed();
             let lane = self.servers[server.index()].oldest(arrived)?;
-            let slot = self.shelf.lowest(lane).expect("a lane that waits has requests");
+            let slot = self.lanes.get(lane).row.lowest().expect("a lane that waits has requests");
             self.gather(lane, slot, limit);
             let start = self.queue.get(slot).local;
             let past = self.pasts.get(self.lanes.get(lane).past);
@@ -117,14 +125,15 @@ impl Aioli {
     }
 
     fn gather(&mut self, lane: u32, slot: u32, limit: Limit) {
-        self.shelf.gather(lane, self.queue.pool(), slot, limit, &mut self.run);
+        let row = &self.lanes.get(lane).row;
+        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut self.run);
     }
 
     /// The object whose turn has begun, if its next request fits in what is left of its quantum.
     fn go_on(&mut self, server: ServerId, limit: Limit) -> Option<u32> {
         let (lane, used) = self.servers[server.index()].turn?;
         let rest = self.quantum(lane).saturating_sub(used);
-        let slot = self.shelf.lowest(lane);
+        let slot = self.lanes.get(lane).row.lowest();
         match slot.filter(|&slot| self.queue.get(slot).length() <= rest) {
             Some(slot) => {
                 self.gather(lane, slot, limit.min(Limit::new(limit.requests, rest)));
@@ -167,7 +176,7 @@ impl Aioli {
 
     /// Puts a lane where its head says: the request with the lowest offset.
     fn place_by_head(&mut self, server: ServerId, lane: u32) {
-        let place = match self.shelf.lowest(lane) {
+        let place = match self.lanes.get(lane).row.lowest() {
             None => Place::NOWHERE,
             Some(slot) => {
                 let order = self.queue.pool().order(slot);
@@ -180,7 +189,7 @@ impl Aioli {
     }
 
     fn put(&mut self, server: ServerId, lane: u32, place: Place) {
-        let Lane { place: before, past } = *self.lanes.get(lane);
+        let Lane { place: before, past, .. } = *self.lanes.get(lane);
         self.lanes.get_mut(lane).place = place;
         let until = self.pasts.get(past).map_or(Time::ZERO, |past| past.until);
         self.servers[server.index()].put(lane, before, place, until);
@@ -188,17 +197,17 @@ impl Aioli {
 
     /// Takes note that requests came to or left a lane.
     fn changed(&mut self, server: ServerId, lane: u32) {
-        let (place, queued) = (self.lanes.get(lane).place, self.shelf.count(lane));
+        let (place, queued) = (self.lanes.get(lane).place, self.lanes.get(lane).row.count());
         let in_turn = self.servers[server.index()].turn.is_some_and(|(turn, _)| turn == lane);
         let held = place == Place::HELD && queued > 0;
         if !in_turn && !held {
             self.place_by_head(server, lane);
         }
-        if queued == 0
-            && !in_turn
-            && let Some(forgotten) = self.lanes.retire(lane)
-        {
-            self.pasts.forget(forgotten.past);
+        if queued == 0 && !in_turn {
+            self.settle();
+            if let Some(forgotten) = self.lanes.retire(lane) {
+                self.pasts.forget(forgotten.past);
+            }
         }
     }
 
@@ -215,6 +224,12 @@ impl Aioli {
         batch
     }
 
+    /// Begins to load what goes next.
+    fn prepare(&self, now: Time, server: ServerId) {
+        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
+        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| &lane.row);
+    }
+
     /// Charges a batch to the turn of its lane, which begins with it unless it has begun.
     fn take_turn(&mut self, server: ServerId, lane: u32, bytes: u64) {
         match self.servers[server.index()].turn {
@@ -223,14 +238,43 @@ impl Aioli {
             }
             Some(_) => self.changed(server, lane),
             None => {
+                if self.queue.len() > CACHED {
+                    self.shelf.touch_requests(&self.lanes.get(lane).row, self.queue.pool());
+                }
                 self.put(server, lane, Place::NOWHERE);
                 self.servers[server.index()].turn = Some((lane, bytes));
             }
         }
     }
 
+    /// Puts the requests of the lobby into their lanes.
+    fn settle(&mut self) {
+        if self.lobby.is_empty() {
+            return;
+        }
+        let slots = self.lobby.empty();
+        approach(&slots, self.queue.pool(), &self.lanes, &self.shelf, |lane| &lane.row);
+        slots.iter().for_each(|&slot| self.place(slot));
+        self.lobby.give_back(slots);
+    }
+
+    fn place(&mut self, slot: u32) {
+        let request = self.queue.get(slot);
+        let lane = self.lanes.of(LaneKey::object(&request));
+        let row = &mut self.lanes.get_mut(lane).row;
+        let head = row.lowest();
+        self.shelf.add(lane, row, self.queue.pool(), slot);
+        if row.lowest() != head {
+            self.changed(request.server, lane);
+        }
+    }
+
     fn remove_from(&mut self, lane: u32, slot: u32) -> Request {
-        self.shelf.remove(lane, self.queue.pool(), slot);
+        let row = &mut self.lanes.get_mut(lane).row;
+        self.shelf.remove(lane, row, self.queue.pool(), slot);
+        if let Some(next) = row.lowest() {
+            self.queue.pool().touch(next);
+        }
         self.queue.remove(slot)
     }
 }
@@ -242,9 +286,13 @@ impl Policy for Aioli {
 
     fn push(&mut self, _now: Time, request: Request) {
         let slot = self.queue.push(request);
-        let lane = self.lanes.of(LaneKey::object(&request));
-        self.shelf.add(lane, self.queue.pool(), slot);
-        self.changed(request.server, lane);
+        let turn = self.servers[request.server.index()].turn;
+        let has_turn =
+            turn.is_some_and(|(lane, _)| self.lanes.key(lane) == LaneKey::object(&request));
+        if has_turn || !self.lobby.admit(self.queue.len(), slot) {
+            self.settle();
+            self.place(slot);
+        }
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -257,7 +305,9 @@ impl Policy for Aioli {
                     && let Some(lane) = self.first(now, server, room)
                     && room.admits(&self.queue.get(self.run[0]))
                 {
-                    return Decision::Issue(self.issue(server, lane));
+                    let batch = self.issue(server, lane);
+                    self.prepare(now, server);
+                    return Decision::Issue(batch);
                 }
             }
         }
@@ -267,6 +317,7 @@ impl Policy for Aioli {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
+        self.settle();
         let slot = self.queue.find(id)?;
         let lane = self.lane(slot);
         let request = self.remove_from(lane, slot);
@@ -275,6 +326,7 @@ impl Policy for Aioli {
     }
 
     fn drain(&mut self) -> Vec<Request> {
+        self.lobby.empty();
         self.shelf.clear();
         self.lanes.clear();
         self.pasts = Pasts::default();

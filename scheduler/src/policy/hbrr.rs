@@ -8,7 +8,7 @@
 
 use crate::batch::Batch;
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{Front, LaneKey, Lanes, Line, Neighbours, Pages, Ring, Rotation};
+use crate::queue::{CACHED, Front, LaneKey, Lanes, Line, Neighbours, Pages, Ring, Rotation};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -45,6 +45,10 @@ pub struct Hbrr {
     servers: Vec<Turns>,
     rotation: Rotation,
     run: Vec<u32>,
+    /// Requests that came lately and are not in their lanes yet: to find the lanes of several at a
+    /// time costs little more than to find one, as what is not in the cache is loaded at once. None
+    /// of them is for an object whose turn it is, nor for a server where nobody has one.
+    lobby: Vec<Request>,
 }
 
 /// The requests of one object.
@@ -74,6 +78,7 @@ impl Hbrr {
             servers: vec![turns; setup.servers as usize],
             rotation: Rotation::new(setup),
             run: Vec::new(),
+            lobby: Vec::with_capacity(LOBBY),
         }
     }
 
@@ -92,9 +97,12 @@ impl Hbrr {
     fn issue(&mut self, room: &Room, server: ServerId, lane: u32, slot: u32) -> Batch {
         let mut run = std::mem::take(&mut self.run);
         let limit = room.left(server).min(self.batch);
-        let Lane { line, front } = self.lanes.get_mut(lane);
-        front.show(&mut self.neighbours, &self.pages, line);
-        self.neighbours.gather(&self.pages, slot, limit, &mut run);
+        let Lane { line, front } = self.lanes.get(lane);
+        if front.is_entered() {
+            self.neighbours.gather(&self.pages, slot, limit, &mut run);
+        } else {
+            self.neighbours.look_through(&self.pages, line, slot, limit, &mut run);
+        }
         self.rotation.served(server);
         self.servers[server.index()].left -= 1;
         let batch = Batch::gathered(&run, |slot| self.remove(lane, slot));
@@ -107,6 +115,7 @@ impl Hbrr {
 
     /// Lets the next object of a server have its turn.
     fn end_turn(&mut self, server: ServerId) {
+        self.settle();
         let turns = &mut self.servers[server.index()];
         turns.left = self.settings.quantum;
         if let Some(lane) = turns.ring.head() {
@@ -114,6 +123,27 @@ impl Hbrr {
             front.hide(&mut self.neighbours, &self.pages, line);
             self.lanes.dequeue(&mut turns.ring, lane);
             self.lanes.enqueue(&mut turns.ring, lane);
+        }
+        self.look_forward(server);
+    }
+
+    /// Whether there is more than stays in the cache.
+    const fn is_cold(&self) -> bool {
+        self.pages.len() > CACHED
+    }
+
+    /// Begins to load what those need that have their turns next.
+    fn look_forward(&self, server: ServerId) {
+        if !self.is_cold() {
+            return;
+        }
+        let Some(lane) = self.servers[server.index()].ring.head() else { return };
+        self.pages.touch_behind(&self.lanes.get(lane).line);
+        if let Some(next) = self.lanes.following(lane) {
+            self.pages.touch_head(&self.lanes.get(next).line);
+            if let Some(after) = self.lanes.following(next) {
+                self.lanes.touch(after);
+            }
         }
     }
 
@@ -123,14 +153,42 @@ impl Hbrr {
         front.leave(&mut self.neighbours, &self.pages, line, slot);
         let request = self.pages.remove(line, slot);
         if line.is_empty() {
+            self.settle();
             let turns = &mut self.servers[request.server.index()];
-            if turns.ring.head() == Some(lane) {
-                turns.left = self.settings.quantum;
-            }
+            let had_turn = turns.ring.head() == Some(lane);
             self.lanes.dequeue(&mut turns.ring, lane);
             self.lanes.retire(lane);
+            if had_turn {
+                turns.left = self.settings.quantum;
+                self.look_forward(request.server);
+            }
         }
         request
+    }
+
+    /// Puts the requests of the lobby into their lanes.
+    fn settle(&mut self) {
+        if self.lobby.is_empty() {
+            return;
+        }
+        let mut lobby = std::mem::take(&mut self.lobby);
+        let keys = || lobby.iter().map(LaneKey::object);
+        keys().for_each(|key| self.lanes.expect(key));
+        let lanes = || keys().filter_map(|key| self.lanes.guess(key));
+        lanes().for_each(|lane| self.lanes.touch(lane));
+        lanes().for_each(|lane| self.pages.touch_tail(&self.lanes.get(lane).line));
+        lobby.drain(..).for_each(|request| self.place(&request));
+        self.lobby = lobby;
+    }
+
+    fn place(&mut self, request: &Request) {
+        let lane = self.lanes.of(LaneKey::object(request));
+        if self.lanes.get(lane).line.is_empty() {
+            self.lanes.enqueue(&mut self.servers[request.server.index()].ring, lane);
+        }
+        let Lane { line, front } = self.lanes.get_mut(lane);
+        let slot = self.pages.append(line, request);
+        front.join(&mut self.neighbours, &self.pages, line, slot);
     }
 }
 
@@ -140,13 +198,17 @@ impl Policy for Hbrr {
     }
 
     fn push(&mut self, _now: Time, request: Request) {
-        let lane = self.lanes.of(LaneKey::object(&request));
-        if self.lanes.get(lane).line.is_empty() {
-            self.lanes.enqueue(&mut self.servers[request.server.index()].ring, lane);
+        let key = LaneKey::object(&request);
+        let turn = self.servers[request.server.index()].ring.head();
+        if !self.is_cold() || turn.is_none_or(|lane| self.lanes.key(lane) == key) {
+            self.settle();
+            self.place(&request);
+            return;
         }
-        let Lane { line, front } = self.lanes.get_mut(lane);
-        let slot = self.pages.append(line, &request);
-        front.join(&mut self.neighbours, &self.pages, line, slot);
+        self.lobby.push(request);
+        if self.lobby.len() == LOBBY {
+            self.settle();
+        }
     }
 
     fn next(&mut self, _now: Time, room: &Room) -> Decision {
@@ -158,12 +220,14 @@ impl Policy for Hbrr {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
+        self.settle();
         let slot = self.pages.find(id)?;
         let lane = self.lanes.find(LaneKey::object(&self.pages.get(slot)))?;
         Some(self.remove(lane, slot))
     }
 
     fn drain(&mut self) -> Vec<Request> {
+        self.settle();
         self.neighbours.clear();
         self.lanes.clear();
         self.servers.fill(Turns { ring: Ring::new(), left: self.settings.quantum });
@@ -171,7 +235,7 @@ impl Policy for Hbrr {
     }
 
     fn len(&self) -> usize {
-        self.pages.len()
+        self.pages.len() + self.lobby.len()
     }
 
     fn waiting_bound(&self, load: &Load) -> Span {
@@ -182,6 +246,9 @@ impl Policy for Hbrr {
     }
 }
 
-/// Where there are many objects, those with up to so many requests are looked through for neighbours
-/// when they have their turn, not before: then they are in the cache.
+/// Objects with up to so many requests are looked through for neighbours in their turn: longer ones are
+/// entered in a table.
 const SHORT: usize = 32;
+
+/// Requests that are put into their lanes at once: as many loads as a processor has under way.
+const LOBBY: usize = 16;

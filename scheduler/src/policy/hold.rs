@@ -52,6 +52,13 @@ impl Pasts {
         (id.0 != NIL).then(|| self.0.get_mut(id.0))
     }
 
+    /// Begins to load the past of an object, if it has one.
+    pub(super) fn touch(&self, id: PastId) {
+        if id.0 != NIL {
+            std::hint::black_box(self.0.get(id.0).until);
+        }
+    }
+
     /// Forgets the past of an object.
     pub(super) fn forget(&mut self, id: PastId) {
         if id.0 != NIL {

@@ -14,7 +14,7 @@ use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::hold::{self, HOLD, PastId, Pasts, REMEMBERED};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Timeline};
+use crate::queue::{CACHED, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -51,18 +51,20 @@ pub struct Mlf {
     settings: MlfSettings,
     batch: Limit,
     queue: Timeline,
-    qualified: Shelf,
+    shelf: Shelf,
     lanes: Lanes<Lane>,
     pasts: Pasts,
     servers: Vec<Passes>,
     rotation: Rotation,
     run: Vec<u32>,
+    /// Those in it gain quantum and are not counted in their lanes yet.
+    lobby: Lobby,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     queued: u32,
-    qualified: u32,
+    qualified: Row,
     place: Place,
     past: PastId,
 }
@@ -74,12 +76,13 @@ impl Mlf {
             settings,
             batch: setup.batch,
             queue: Timeline::new(setup),
-            qualified: Shelf::new(),
+            shelf: Shelf::new(),
             lanes: Lanes::new(REMEMBERED),
             pasts: Pasts::default(),
             servers: (0..setup.servers).map(|_| Passes::default()).collect(),
             rotation: Rotation::new(setup),
             run: Vec::new(),
+            lobby: Lobby::new(),
         }
     }
 
@@ -92,8 +95,11 @@ impl Mlf {
     fn first(&mut self, now: Time, server: ServerId, room: &Room) -> Option<u32> {
         let limit = room.left(server).min(self.batch);
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
+            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
+                self.settle();
+            }
             let lane = self.lane(slot);
-            self.qualified.gather(lane, self.queue.pool(), slot, limit, &mut self.run);
+            self.gather(lane, slot, limit);
             return Some(lane);
         }
         self.qualify(server);
@@ -104,8 +110,9 @@ impl Mlf {
                 None if self.pass(server) => continue,
                 None => return None,
             };
-            let slot = self.qualified.lowest(lane).expect("a lane with a turn has somebody");
-            self.qualified.gather(lane, self.queue.pool(), slot, limit, &mut self.run);
+            let slot = self.lanes.get(lane).qualified.lowest();
+            let slot = slot.expect("a lane with a turn has somebody");
+            self.gather(lane, slot, limit);
             let start = self.queue.get(slot).local;
             let past = self.pasts.get(self.lanes.get(lane).past);
             let Some(past) = past else { return Some(lane) };
@@ -116,6 +123,11 @@ impl Mlf {
             self.put(server, lane, Place::Held);
             self.end_holds(now, server);
         }
+    }
+
+    fn gather(&mut self, lane: u32, slot: u32, limit: Limit) {
+        let row = &self.lanes.get(lane).qualified;
+        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut self.run);
     }
 
     /// Begins a pass; whether any lane has a turn then.
@@ -130,15 +142,74 @@ impl Mlf {
     /// Moves requests of a server whose quantum covers them now to those that qualify: a few at a
     /// time, so that no call pays for a whole flood of arrivals.
     fn qualify(&mut self, server: ServerId) {
-        for _ in 0..AT_ONCE {
-            let Some(slot) = self.servers[server.index()].qualify() else { break };
-            self.queue.pool_mut().set_mark(slot, QUALIFIED);
-            let lane = self.lane(slot);
-            self.qualified.add(lane, self.queue.pool(), slot);
-            self.lanes.get_mut(lane).qualified += 1;
-            if self.lanes.get(lane).place == Place::Nowhere {
-                self.put(server, lane, self.servers[server.index()].this());
-            }
+        let passes = &mut self.servers[server.index()];
+        let Some(first) = passes.qualify() else { return };
+        let mut slots = [first; AT_ONCE];
+        let mut count = 1;
+        while count < AT_ONCE
+            && let Some(slot) = passes.qualify()
+        {
+            slots[count] = slot;
+            count += 1;
+        }
+        self.settle();
+        if self.queue.len() > CACHED {
+            let pool = self.queue.pool();
+            slots[..count].iter().for_each(|&slot| pool.touch(slot));
+            approach(&slots[..count], pool, &self.lanes, &self.shelf, |lane| &lane.qualified);
+        }
+        slots[..count].iter().for_each(|&slot| self.enter(server, slot));
+    }
+
+    /// Lets a request qualify.
+    fn enter(&mut self, server: ServerId, slot: u32) {
+        self.queue.pool_mut().set_mark(slot, QUALIFIED);
+        let lane = self.lane(slot);
+        let state = self.lanes.get_mut(lane);
+        self.shelf.add(lane, &mut state.qualified, self.queue.pool(), slot);
+        if state.place == Place::Nowhere {
+            self.put(server, lane, self.servers[server.index()].this());
+        }
+    }
+
+    /// Counts the requests of the lobby in their lanes.
+    fn settle(&mut self) {
+        if self.lobby.is_empty() {
+            return;
+        }
+        let slots = self.lobby.empty();
+        let pool = self.queue.pool();
+        let keys = || slots.iter().map(|&slot| LaneKey::object(&pool.get(slot)));
+        keys().for_each(|key| self.lanes.expect(key));
+        let lanes = keys().filter_map(|key| self.lanes.guess(key));
+        lanes.for_each(|lane| self.lanes.touch(lane));
+        slots.iter().for_each(|&slot| self.count(slot));
+        self.lobby.give_back(slots);
+    }
+
+    fn count(&mut self, slot: u32) {
+        let lane = self.lanes.of(LaneKey::object(&self.queue.get(slot)));
+        self.lanes.get_mut(lane).queued += 1;
+    }
+
+    /// Begins to load what goes next: the lanes whose turns come, or what is overdue.
+    fn prepare(&mut self, now: Time, server: ServerId) {
+        if self.queue.len() <= CACHED {
+            return;
+        }
+        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
+        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| {
+            &lane.qualified
+        });
+        let Some(lane) = self.servers[server.index()].head() else { return };
+        let state = *self.lanes.get(lane);
+        if let Some(slot) = state.qualified.lowest() {
+            self.queue.pool().touch(slot);
+        }
+        self.shelf.touch(lane, &state.qualified, 0);
+        self.pasts.touch(state.past);
+        if let Some(next) = self.lanes.following(lane) {
+            self.lanes.touch(next);
         }
     }
 
@@ -175,7 +246,7 @@ impl Mlf {
         let past = self.pasts.of(&mut state.past);
         past.history.note(extent.offset, extent.end(), batch.members());
         let next = self.servers[server.index()].next();
-        let place = if state.qualified > 0 { next } else { Place::Nowhere };
+        let place = if state.qualified.count() > 0 { next } else { Place::Nowhere };
         self.put(server, lane, place);
         self.retire_if_empty(lane);
         self.rotation.served(server);
@@ -188,8 +259,7 @@ impl Mlf {
         state.queued -= 1;
         let mark = self.queue.pool().mark(slot);
         if mark == QUALIFIED {
-            state.qualified -= 1;
-            self.qualified.remove(lane, self.queue.pool(), slot);
+            self.shelf.remove(lane, &mut state.qualified, self.queue.pool(), slot);
         } else {
             self.servers[self.queue.get(slot).server.index()].forget(slot, mark);
         }
@@ -197,6 +267,10 @@ impl Mlf {
     }
 
     fn retire_if_empty(&mut self, lane: u32) {
+        if self.lanes.get(lane).queued > 0 {
+            return;
+        }
+        self.settle();
         if self.lanes.get(lane).queued == 0
             && let Some(forgotten) = self.lanes.retire(lane)
         {
@@ -212,11 +286,13 @@ impl Policy for Mlf {
 
     fn push(&mut self, _now: Time, request: Request) {
         let slot = self.queue.push(request);
-        let lane = self.lanes.of(LaneKey::object(&request));
-        self.lanes.get_mut(lane).queued += 1;
         let passes = hold::passes(request.length(), self.settings.quantum);
         let mark = self.servers[request.server.index()].gain(slot, passes);
         self.queue.pool_mut().set_mark(slot, mark);
+        if !self.lobby.admit(self.queue.len(), slot) {
+            self.settle();
+            self.count(slot);
+        }
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -228,7 +304,9 @@ impl Policy for Mlf {
                 if let Some(lane) = self.first(now, server, room)
                     && room.admits(&self.queue.get(self.run[0]))
                 {
-                    return Decision::Issue(self.issue(server, lane));
+                    let batch = self.issue(server, lane);
+                    self.prepare(now, server);
+                    return Decision::Issue(batch);
                 }
             }
         }
@@ -238,10 +316,11 @@ impl Policy for Mlf {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
+        self.settle();
         let slot = self.queue.find(id)?;
         let lane = self.lane(slot);
         let request = self.remove_from(lane, slot);
-        if self.lanes.get(lane).qualified == 0 {
+        if self.lanes.get(lane).qualified.count() == 0 {
             self.put(request.server, lane, Place::Nowhere);
         }
         self.retire_if_empty(lane);
@@ -249,7 +328,8 @@ impl Policy for Mlf {
     }
 
     fn drain(&mut self) -> Vec<Request> {
-        self.qualified.clear();
+        self.lobby.empty();
+        self.shelf.clear();
         self.lanes.clear();
         self.pasts = Pasts::default();
         self.servers.iter_mut().for_each(|passes| *passes = Passes::default());

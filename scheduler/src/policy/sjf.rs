@@ -9,7 +9,7 @@
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{LaneKey, Lanes, Rotation, Shelf, Sorted, Timeline};
+use crate::queue::{Heap, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -42,10 +42,20 @@ pub struct Sjf {
     batch: Limit,
     queue: Timeline,
     shelf: Shelf,
-    lanes: Lanes<u64>,
-    sizes: Vec<Sorted>,
+    lanes: Lanes<Lane>,
+    sizes: Vec<Heap>,
     rotation: Rotation,
     run: Vec<u32>,
+    lobby: Lobby,
+}
+
+/// The requests of one object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    bytes: u64,
+    row: Row,
+    /// Its place among the sizes of its server.
+    place: u32,
 }
 
 impl Sjf {
@@ -57,9 +67,10 @@ impl Sjf {
             queue: Timeline::new(setup),
             shelf: Shelf::new(),
             lanes: Lanes::new(0),
-            sizes: vec![Sorted::new(); setup.servers as usize],
+            sizes: vec![Heap::new(); setup.servers as usize],
             rotation: Rotation::new(setup),
             run: Vec::new(),
+            lobby: Lobby::new(),
         }
     }
 
@@ -69,44 +80,85 @@ impl Sjf {
     }
 
     /// The request that goes next to a server, and its lane.
-    fn first(&self, now: Time, server: ServerId) -> Option<(u32, u32)> {
+    fn first(&mut self, now: Time, server: ServerId) -> Option<(u32, u32)> {
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
+            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
+                self.settle();
+            }
             return Some((self.lane(slot), slot));
         }
-        let lane = self.sizes[server.index()].first()? as u32;
-        Some((lane, self.shelf.lowest(lane)?))
+        self.settle();
+        let lane = self.sizes[server.index()].first()?;
+        Some((lane, self.lanes.get(lane).row.lowest()?))
     }
 
     fn issue(&mut self, room: &Room, lane: u32, slot: u32) -> Batch {
         let server = self.queue.get(slot).server;
         let mut run = std::mem::take(&mut self.run);
         let limit = room.left(server).min(self.batch);
-        self.shelf.gather(lane, self.queue.pool(), slot, limit, &mut run);
+        let row = &self.lanes.get(lane).row;
+        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut run);
         self.rotation.served(server);
         let batch = Batch::gathered(&run, |slot| self.remove(lane, slot));
         self.run = run;
         batch
     }
 
+    /// Puts the requests of the lobby into their lanes.
+    fn settle(&mut self) {
+        if self.lobby.is_empty() {
+            return;
+        }
+        let slots = self.lobby.empty();
+        approach(&slots, self.queue.pool(), &self.lanes, &self.shelf, |lane| &lane.row);
+        slots.iter().for_each(|&slot| self.place(slot));
+        self.lobby.give_back(slots);
+    }
+
+    fn place(&mut self, slot: u32) {
+        let request = self.queue.get(slot);
+        let lane = self.lanes.of(LaneKey::object(&request));
+        let state = self.lanes.get_mut(lane);
+        self.shelf.add(lane, &mut state.row, self.queue.pool(), slot);
+        let bytes = state.bytes;
+        self.resize(request.server, lane, bytes + size(&request));
+    }
+
+    /// Begins to load what goes next.
+    fn prepare(&self, now: Time, server: ServerId) {
+        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
+        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| &lane.row);
+    }
+
     fn remove(&mut self, lane: u32, slot: u32) -> Request {
-        self.shelf.remove(lane, self.queue.pool(), slot);
+        if self.lanes.get(lane).row.count() == 1 {
+            self.settle(); // Those in the lobby came before the lane goes.
+        }
+        let state = self.lanes.get_mut(lane);
+        self.shelf.remove(lane, &mut state.row, self.queue.pool(), slot);
+        if let Some(next) = state.row.lowest() {
+            self.queue.pool().touch(next);
+        }
         let request = self.queue.remove(slot);
-        let bytes = *self.lanes.get(lane);
-        self.resize(request.server, lane, bytes, bytes - size(&request));
+        let bytes = state.bytes;
+        self.resize(request.server, lane, bytes - size(&request));
         request
     }
 
     /// Moves a lane to the place of its new size; one without any leaves.
-    fn resize(&mut self, server: ServerId, lane: u32, from: u64, to: u64) {
+    fn resize(&mut self, server: ServerId, lane: u32, to: u64) {
         let sizes = &mut self.sizes[server.index()];
-        if from > 0 {
-            sizes.remove(by_size(from, lane));
+        let state = self.lanes.get_mut(lane);
+        let place = state.place;
+        let from = std::mem::replace(&mut state.bytes, to);
+        let moved = |lane: u32, place: u32| self.lanes.get_mut(lane).place = place;
+        match (from, to) {
+            (0, _) => sizes.insert(to, lane, moved),
+            (_, 0) => sizes.remove(place, moved),
+            _ => sizes.change(place, to, moved),
         }
         if to == 0 {
             self.lanes.retire(lane);
-        } else {
-            *self.lanes.get_mut(lane) = to;
-            sizes.insert(by_size(to, lane));
         }
     }
 }
@@ -118,10 +170,10 @@ impl Policy for Sjf {
 
     fn push(&mut self, _now: Time, request: Request) {
         let slot = self.queue.push(request);
-        let lane = self.lanes.of(LaneKey::object(&request));
-        self.shelf.add(lane, self.queue.pool(), slot);
-        let bytes = *self.lanes.get(lane);
-        self.resize(request.server, lane, bytes, bytes + size(&request));
+        if !self.lobby.admit(self.queue.len(), slot) {
+            self.settle();
+            self.place(slot);
+        }
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -133,7 +185,9 @@ impl Policy for Sjf {
                 if let Some((lane, slot)) = self.first(now, server)
                     && room.admits(&self.queue.get(slot))
                 {
-                    return Decision::Issue(self.issue(room, lane, slot));
+                    let batch = self.issue(room, lane, slot);
+                    self.prepare(now, server);
+                    return Decision::Issue(batch);
                 }
             }
         }
@@ -141,15 +195,17 @@ impl Policy for Sjf {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
+        self.settle();
         let slot = self.queue.find(id)?;
         let lane = self.lane(slot);
         Some(self.remove(lane, slot))
     }
 
     fn drain(&mut self) -> Vec<Request> {
+        self.lobby.empty();
         self.shelf.clear();
         self.lanes.clear();
-        self.sizes.iter_mut().for_each(Sorted::clear);
+        self.sizes.iter_mut().for_each(Heap::clear);
         self.queue.drain()
     }
 
@@ -165,9 +221,4 @@ impl Policy for Sjf {
 /// What a request adds to the size of its lane: never nothing, so that an empty lane is one of size 0.
 fn size(request: &Request) -> u64 {
     request.length().max(1)
-}
-
-/// A size and a lane as one number that sorts by them.
-const fn by_size(bytes: u64, lane: u32) -> u128 {
-    (bytes as u128) << 32 | lane as u128
 }

@@ -53,7 +53,8 @@ pub struct Lanes<T> {
 
 #[derive(Clone, Copy, Debug)]
 struct Lane<T> {
-    number: u64,
+    /// The number of its key in halves, lower first: nothing is between two lanes then.
+    number: [u32; 2],
     place: u32,
     /// The lanes before and behind it in its ring. While it is in none because it is empty: a mark
     /// for that, and when it was retired, by count.
@@ -87,6 +88,7 @@ impl<T: Copy + Default> Lanes<T> {
         }
         let state = T::default();
         let LaneKey { number, place } = key;
+        let number = [number as u32, (number >> 32) as u32];
         let lane = self.lanes.insert(Lane { number, place, prev: NIL, next: NIL, state });
         self.names.insert(key.hash(), lane);
         lane
@@ -95,6 +97,24 @@ impl<T: Copy + Default> Lanes<T> {
     /// The lane with this key, if there is one.
     pub fn find(&self, key: LaneKey) -> Option<u32> {
         self.names.find(key.hash(), |lane| self.lanes.get(lane).key() == key)
+    }
+
+    /// Begins to load what is needed to find a lane.
+    #[inline]
+    pub fn expect(&self, key: LaneKey) {
+        self.names.touch(key.hash());
+    }
+
+    /// The lane that most likely has this key, if it was expected; it may be another one.
+    #[inline]
+    pub fn guess(&self, key: LaneKey) -> Option<u32> {
+        self.names.guess(key.hash())
+    }
+
+    /// Begins to load a lane.
+    #[inline]
+    pub fn touch(&self, lane: u32) {
+        std::hint::black_box(self.lanes.get(lane).next);
     }
 
     /// Takes note that a lane is empty and in no ring: sooner or later it is forgotten. The state of
@@ -154,6 +174,12 @@ impl<T: Copy + Default> Lanes<T> {
         &mut self.lanes.get_mut(lane).state
     }
 
+    /// What a lane is found by.
+    #[inline]
+    pub fn key(&self, lane: u32) -> LaneKey {
+        self.lanes.get(lane).key()
+    }
+
     /// The server of a lane.
     pub fn server(&self, lane: u32) -> ServerId {
         ServerId(self.lanes.get(lane).place >> 2)
@@ -180,7 +206,8 @@ impl<T: Copy + Default> Lanes<T> {
 
 impl<T> Lane<T> {
     const fn key(&self) -> LaneKey {
-        LaneKey { number: self.number, place: self.place }
+        let [low, high] = self.number;
+        LaneKey { number: (high as u64) << 32 | low as u64, place: self.place }
     }
 
     const fn retired(&self) -> Option<u32> {

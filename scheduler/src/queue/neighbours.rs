@@ -1,6 +1,6 @@
 //! Finds the request that ends where another begins, or begins where it ends, in constant time.
 
-use super::{Pages, Table, mix};
+use super::{Line, Pages, Table, mix};
 use crate::policy::Setup;
 use crate::request::{Operation, Request};
 use crate::room::Limit;
@@ -18,17 +18,16 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Knows no request yet, and will know as many of each line as the setup says; lines of up to
-    /// `short` requests only while they have their turn, if there are many.
+    /// Knows no request yet, and will know as many of each line as the setup says; of lines with up
+    /// to `short` requests none.
     pub const fn new(setup: &Setup, short: usize) -> Neighbours {
         Neighbours { table: Table::new(), look_ahead: setup.look_ahead, short }
     }
 
-    /// Whether a line of so many requests is not entered before its turn: a single request has nobody
-    /// beside it, and many short lines would fill the cache.
+    /// Up to how many requests of a line are looked through instead of being entered.
     #[inline]
-    pub(super) const fn spares(&self, len: usize) -> bool {
-        len <= self.short && (len <= 1 || self.table.len() > CROWDED)
+    pub(super) const fn short(&self) -> usize {
+        self.short
     }
 
     /// How many requests of each line are to be entered, from its front on.
@@ -64,35 +63,36 @@ impl Neighbours {
     /// Collects into `run`, ascending, the request at `slot` and those that touch it, directly or
     /// through others, as far as the limit allows: first what follows, then what goes before.
     pub fn gather(&self, pages: &Pages, slot: u32, limit: Limit, run: &mut Vec<u32>) {
-        run.clear();
-        run.push(slot);
         let seed = pages.get(slot);
         self.table.touch(hash(&seed, seed.local, ENDS));
-        let mut left = limit.without(seed.length());
-        let mut end = seed.local_extent().end();
-        while let Some(next) = self.fitting(pages, self.starting(pages, &seed, end), left) {
-            run.push(next);
-            left = left.without(pages.get(next).length());
-            end = pages.get(next).local_extent().end();
-        }
-        let forward = run.len();
-        let mut start = seed.local;
-        while let Some(previous) = self.fitting(pages, self.ending(pages, &seed, start), left) {
-            run.push(previous);
-            left = left.without(pages.get(previous).length());
-            start = pages.get(previous).local;
-        }
-        if run.len() > forward {
-            run[forward..].reverse();
-            run.rotate_left(forward);
-        }
+        let starting = |at| self.starting(pages, &seed, at);
+        let ending = |at| self.ending(pages, &seed, at);
+        collect(pages, slot, limit, run, starting, ending);
     }
 
-    fn fitting(&self, pages: &Pages, slot: Option<u32>, left: Limit) -> Option<u32> {
-        slot.filter(|&slot| {
-            let length = pages.get(slot).length();
-            length > 0 && left.takes(length)
-        })
+    /// The same for a line that is not entered, all of one object: looks through it.
+    pub fn look_through(
+        &self,
+        pages: &Pages,
+        line: &Line,
+        slot: u32,
+        limit: Limit,
+        run: &mut Vec<u32>,
+    ) {
+        let (start, end) = ends(&pages.get(slot));
+        let all = || pages.walk(line).take(self.look_ahead as usize);
+        let touches = |other: u32| {
+            let (from, to) = ends(&pages.get(other));
+            (from == end) | (to == start)
+        };
+        if all().fold(false, |any, other| any | touches(other)) {
+            let starting = |at| all().find(|&other| ends(&pages.get(other)).0 == at);
+            let ending = |at| all().find(|&other| ends(&pages.get(other)).1 == at);
+            collect(pages, slot, limit, run, starting, ending);
+        } else {
+            run.clear();
+            run.push(slot);
+        }
     }
 
     #[inline]
@@ -104,6 +104,45 @@ impl Neighbours {
     fn ending(&self, pages: &Pages, like: &Request, at: u64) -> Option<u32> {
         self.table.find(hash(like, at, ENDS), |slot| stops(&pages.get(slot), like, at))
     }
+}
+
+/// Puts a run together from what is said to start and to end at an offset.
+fn collect(
+    pages: &Pages,
+    slot: u32,
+    limit: Limit,
+    run: &mut Vec<u32>,
+    starting: impl Fn(u64) -> Option<u32>,
+    ending: impl Fn(u64) -> Option<u32>,
+) {
+    run.clear();
+    run.push(slot);
+    let seed = pages.get(slot);
+    let mut left = limit.without(seed.length());
+    let mut end = seed.local_extent().end();
+    while let Some(next) = fitting(pages, starting(end), left) {
+        run.push(next);
+        left = left.without(pages.get(next).length());
+        end = pages.get(next).local_extent().end();
+    }
+    let forward = run.len();
+    let mut start = seed.local;
+    while let Some(previous) = fitting(pages, ending(start), left) {
+        run.push(previous);
+        left = left.without(pages.get(previous).length());
+        start = pages.get(previous).local;
+    }
+    if run.len() > forward {
+        run[forward..].reverse();
+        run.rotate_left(forward);
+    }
+}
+
+fn fitting(pages: &Pages, slot: Option<u32>, left: Limit) -> Option<u32> {
+    slot.filter(|&slot| {
+        let length = pages.get(slot).length();
+        length > 0 && left.takes(length)
+    })
 }
 
 /// Whether two requests could be members of one batch as far as file, operation and server go.
@@ -135,6 +174,3 @@ fn hash(request: &Request, at: u64, which: u32) -> u32 {
 
 const BEGINS: u32 = 0;
 const ENDS: u32 = 1;
-/// Entries, two for each request, from which on short lines have to wait for their turn: what stays
-/// in a small cache.
-const CROWDED: usize = 8_192;

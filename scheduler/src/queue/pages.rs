@@ -1,6 +1,8 @@
 //! Requests in lines, first come first served, each line on pages of its own: whoever walks a line
 //! walks through memory, which costs the same however long the line is.
 
+use std::hint::black_box;
+
 use super::packed::Packed;
 use super::{NIL, Slab, Table, spread};
 use crate::request::{Request, RequestId};
@@ -117,6 +119,48 @@ impl Pages {
             }
         }
         None
+    }
+
+    /// All requests of a line, oldest first.
+    #[inline]
+    pub fn walk<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = u32> + 'a {
+        std::iter::successors(line.head(), |&slot| self.following(line, slot))
+    }
+
+    /// Begins to load the first page of a line.
+    #[inline]
+    pub fn touch_head(&self, line: &Line) {
+        if let Some(slot) = line.head() {
+            let size = slot >> PLACE_BITS;
+            let last = slot | ((1 << size) - 1);
+            black_box(self.page(slot).behind);
+            (slot..=last).take(AHEAD).for_each(|slot| self.touch(slot));
+        }
+    }
+
+    /// Begins to load the second page of a line.
+    #[inline]
+    pub fn touch_behind(&self, line: &Line) {
+        let behind = line.head().map_or(NIL, |slot| self.page(slot).behind);
+        if behind != NIL {
+            black_box(self.page(behind).behind);
+            (behind..)
+                .take(AHEAD.min(1 << (behind >> PLACE_BITS)))
+                .for_each(|slot| self.touch(slot));
+        }
+    }
+
+    /// Begins to load the place of the next request that comes to a line.
+    #[inline]
+    pub fn touch_tail(&self, line: &Line) {
+        if line.tail != NIL {
+            self.touch(if is_last(line.tail) { line.tail } else { line.tail + 1 });
+        }
+    }
+
+    #[inline]
+    fn touch(&self, slot: u32) {
+        black_box(self.node(slot).order);
     }
 
     /// Takes everything out, in order of arrival, whatever lines it is in; these are void then.
@@ -306,10 +350,13 @@ const SIZES: usize = 7;
 /// Bits of a slot that tell the place among the pages of a size; the others tell the size.
 const PLACE_BITS: u32 = 29;
 const PLACES: u32 = (1 << PLACE_BITS) - 1;
-/// Requests in one piece of memory: one page of the largest size.
-const PIECE: usize = 1 << (SIZES - 1);
+/// Requests in one piece of memory: eight pages of the largest size. Where the pieces are has to stay in
+/// the cache, and what is not used of the last of each size is wasted.
+const PIECE: usize = 8 << (SIZES - 1);
 /// The order of a gap.
 const GONE: u64 = u64::MAX;
+/// Requests that are loaded before they are needed.
+const AHEAD: usize = 8;
 /// Arrivals for which even a small index is kept up.
 const LEAST_KEPT: usize = 1_024;
 

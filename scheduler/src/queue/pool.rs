@@ -25,8 +25,6 @@ pub struct List {
     head: u32,
     tail: u32,
     len: u32,
-    bytes: u64,
-    order: u64,
 }
 
 /// A request and nothing more in a line of the cache.
@@ -78,23 +76,19 @@ impl Pool {
     pub fn append(&mut self, list: &mut List, slot: u32) {
         let tail = list.tail;
         *self.links.get_mut(slot) = Links { prev: tail, next: NIL };
-        let node = self.nodes.get(slot);
-        let (order, length) = (node.order(), u64::from(node.request.length));
         if tail == NIL {
-            (list.head, list.order) = (slot, order);
+            list.head = slot;
         } else {
             self.links.get_mut(tail).next = slot;
         }
         list.tail = slot;
         list.len += 1;
-        list.bytes = list.bytes.wrapping_add(length);
     }
 
     /// Takes a request out of the list it is in.
     #[inline]
     pub fn unlink(&mut self, list: &mut List, slot: u32) {
         let Links { prev, next } = *self.links.get(slot);
-        let length = self.nodes.get(slot).request.length;
         if prev == NIL {
             list.head = next;
         } else {
@@ -106,9 +100,8 @@ impl Pool {
             self.links.get_mut(next).prev = prev;
         }
         list.len -= 1;
-        list.bytes = list.bytes.wrapping_sub(length.into());
-        if prev == NIL {
-            list.order = if next == NIL { u64::MAX } else { self.nodes.get(next).order() };
+        if prev == NIL && next != NIL {
+            self.touch(next);
         }
     }
 
@@ -199,19 +192,13 @@ impl Pool {
 impl List {
     /// An empty list.
     pub const fn new() -> List {
-        List { head: NIL, tail: NIL, len: 0, bytes: 0, order: u64::MAX }
+        List { head: NIL, tail: NIL, len: 0 }
     }
 
     /// The slot of the oldest request.
     #[inline]
     pub const fn head(&self) -> Option<u32> {
         if self.head == NIL { None } else { Some(self.head) }
-    }
-
-    /// The oldest request's place in the order of arrival; past all others if there is none.
-    #[inline]
-    pub const fn order(&self) -> u64 {
-        self.order
     }
 
     /// Number of requests listed.
@@ -222,11 +209,6 @@ impl List {
     /// Whether nothing is listed.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
-    }
-
-    /// Bytes of all requests listed.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
     }
 }
 

@@ -1,97 +1,118 @@
 //! The requests of every lane in the order of their offsets at the server.
 
+use super::boxes::{Boxes, MOST, Spot};
 use super::{NIL, Pool, Sorted, triple};
 use crate::room::Limit;
 
-/// One ordered set for all lanes. The lowest of each lane is known without a search, and a lane with
-/// few requests has nothing in the set at all.
+/// What the rows of all lanes have in common: boxes for those with some requests, one ordered set for
+/// those with many.
 #[derive(Debug, Default)]
 pub struct Shelf {
     keys: Sorted,
-    lanes: Vec<Row>,
+    boxes: Boxes,
 }
 
-/// What is known of one lane.
-#[derive(Clone, Copy, Debug, Default)]
-struct Row {
-    /// The first is the request with the lowest offset, if there is any. The others are the rest, in
-    /// any order, while they are few; once there were more, until the lane is empty, all are in the
-    /// set, and the second says so.
-    slots: [u32; FEW],
+/// The requests of one lane. Whoever has the lane keeps it, so that both are found at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The request with the lowest offset, if there is any.
+    lowest: Spot,
     count: u32,
+    /// The box of the others, if there are any. Once there were too many, until the lane is empty, all
+    /// are in the set, and this says so.
+    rest: u32,
 }
 
 impl Shelf {
     /// Nothing on it.
-    pub const fn new() -> Shelf {
-        Shelf { keys: Sorted::new(), lanes: Vec::new() }
+    pub fn new() -> Shelf {
+        Shelf::default()
     }
 
-    /// Adds the request at `slot` to its lane.
-    pub fn add(&mut self, lane: u32, pool: &Pool, slot: u32) {
-        self.make_room(lane as usize);
-        let row = &mut self.lanes[lane as usize];
-        let is_lowest = row.count == 0 || place(pool, slot) < place(pool, row.slots[0]);
-        if !row.is_sorted() && row.count as usize == FEW {
-            for slot in row.slots {
-                self.keys.insert(triple(lane, pool.local(slot), slot));
-            }
-            row.slots[1] = NIL;
+    /// Adds the request at `slot` to the row of a lane.
+    pub fn add(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
+        let spot = Spot::new(pool.local(slot), slot);
+        if !row.is_sorted() && row.others() == MOST {
+            self.sort(lane, row);
         }
+        let is_lowest = row.count == 0 || spot.key() < row.lowest.key();
+        let other = if is_lowest { std::mem::replace(&mut row.lowest, spot) } else { spot };
         if row.is_sorted() {
-            self.keys.insert(triple(lane, pool.local(slot), slot));
-        } else {
-            row.slots[row.count as usize] = slot;
-        }
-        match (is_lowest, row.is_sorted()) {
-            (true, true) => row.slots[0] = slot,
-            (true, false) => row.slots.swap(0, row.count as usize),
-            (false, _) => {}
+            self.keys.insert(triple(lane, spot.at(), spot.slot));
+        } else if row.count > 0 {
+            row.rest = self.boxes.add(row.rest, row.others(), other);
         }
         row.count += 1;
     }
 
-    /// Takes the request at `slot` out of its lane, where it must be.
-    pub fn remove(&mut self, lane: u32, pool: &Pool, slot: u32) {
-        let row = &mut self.lanes[lane as usize];
-        if !row.is_sorted() {
-            row.remove(pool, slot);
-            return;
+    /// Takes the request at `slot` out of the row of a lane, where it must be.
+    pub fn remove(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
+        if row.is_sorted() {
+            self.remove_sorted(lane, row, pool, slot);
+        } else if row.others() > 0 {
+            self.remove_boxed(row, slot);
+        } else {
+            assert!(row.lowest.slot == slot && row.count == 1, "{MISPLACED}");
         }
-        let known = self.keys.remove(triple(lane, pool.local(slot), slot));
-        assert!(known, "a request on the shelf is in its place");
         row.count -= 1;
         if row.count == 0 {
-            *row = Row::default();
-        } else if row.slots[0] == slot {
-            let first = self.keys.first_from(triple(lane, 0, 0));
-            row.slots[0] = first.expect("a lane of several is sorted") as u32;
-            pool.touch(row.slots[0]);
+            *row = Row::new();
         }
     }
 
-    /// The request with the lowest offset in a lane.
-    pub fn lowest(&self, lane: u32) -> Option<u32> {
-        let row = self.lanes.get(lane as usize)?;
-        (row.count > 0).then_some(row.slots[0])
+    fn remove_boxed(&mut self, row: &mut Row, slot: u32) {
+        let spots = self.boxes.get(row.rest, row.others());
+        let place = if row.lowest.slot == slot {
+            let places = 0..spots.len();
+            let least = places.min_by_key(|&place| spots[place].key());
+            let least = least.expect("there are others");
+            row.lowest = spots[least];
+            least
+        } else {
+            spots.iter().position(|spot| spot.slot == slot).expect(MISPLACED)
+        };
+        row.rest = self.boxes.remove(row.rest, row.others(), place);
     }
 
-    /// Number of requests in a lane.
-    pub fn count(&self, lane: u32) -> usize {
-        self.lanes.get(lane as usize).map_or(0, |row| row.count as usize)
+    fn remove_sorted(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
+        let known = self.keys.remove(triple(lane, pool.local(slot), slot));
+        assert!(known, "{MISPLACED}");
+        if row.lowest.slot == slot && row.count > 1 {
+            let first = self.keys.first_from(triple(lane, 0, 0));
+            let first = first.expect("a lane of several is sorted");
+            row.lowest = Spot::new((first >> 32) as u64, first as u32);
+        }
+    }
+
+    /// Moves all requests of a row into the set.
+    #[cold]
+    fn sort(&mut self, lane: u32, row: &mut Row) {
+        let others = self.boxes.get(row.rest, row.others());
+        for spot in others.iter().chain([&row.lowest]) {
+            self.keys.insert(triple(lane, spot.at(), spot.slot));
+        }
+        self.boxes.free(row.rest);
+        row.rest = NIL;
     }
 
     /// Collects into `run`, ascending, the request at `slot` and those that follow it without a
     /// gap, as far as the limit allows.
-    pub fn gather(&self, lane: u32, pool: &Pool, slot: u32, limit: Limit, run: &mut Vec<u32>) {
+    pub fn gather(
+        &self,
+        (lane, row): (u32, &Row),
+        pool: &Pool,
+        slot: u32,
+        limit: Limit,
+        run: &mut Vec<u32>,
+    ) {
         run.clear();
         run.push(slot);
         let mut left = limit.without(pool.get(slot).length());
         let mut end = pool.get(slot).local_extent().end();
         while left.requests > 0 {
-            let Some((at, next)) = self.first(lane, pool, end) else { break };
+            let Some(next) = self.starting(lane, row, end) else { break };
             let length = pool.get(next).length();
-            if at != end || length == 0 || !left.takes(length) {
+            if length == 0 || !left.takes(length) {
                 break;
             }
             run.push(next);
@@ -100,59 +121,149 @@ impl Shelf {
         }
     }
 
-    /// Takes everything off.
+    /// Takes everything off; rows are void then.
     pub fn clear(&mut self) {
         *self = Shelf::new();
     }
 
-    /// Makes a row for a lane; all rows move then, so it makes some more, but not twice as many.
-    fn make_room(&mut self, lane: usize) {
-        if self.lanes.len() <= lane {
-            if self.lanes.capacity() <= lane {
-                self.lanes.reserve_exact(lane + 1 - self.lanes.len() + self.lanes.len() / 8);
-            }
-            self.lanes.resize(lane + 1, Row::default());
+    /// Begins to load what a change of a row at an offset needs.
+    #[inline]
+    pub fn touch(&self, lane: u32, row: &Row, at: u64) {
+        if row.is_sorted() {
+            self.keys.expect(triple(lane, at, 0));
+        } else if row.others() > 0 {
+            self.boxes.touch(row.rest);
         }
     }
 
-    /// The first request of a lane from an offset on.
-    fn first(&self, lane: u32, pool: &Pool, from: u64) -> Option<(u64, u32)> {
-        let row = self.lanes.get(lane as usize)?;
-        if !row.is_sorted() {
-            let all = row.slots[..row.count as usize].iter().map(|&slot| place(pool, slot));
-            return all.filter(|&(at, _)| at >= from).min();
+    /// Begins to load some requests of a row, the next to leave among them.
+    pub fn touch_requests(&self, row: &Row, pool: &Pool) {
+        if row.count > 0 {
+            pool.touch(row.lowest.slot);
         }
-        let key = self.keys.first_from(triple(lane, from, 0))?;
-        ((key >> 96) as u32 == lane).then_some(((key >> 32) as u64, key as u32))
+        if !row.is_sorted() {
+            self.others(row).iter().take(AHEAD).for_each(|spot| pool.touch(spot.slot));
+        }
+    }
+
+    /// The request of a lane that begins at an offset; of several the one with the lowest slot.
+    fn starting(&self, lane: u32, row: &Row, at: u64) -> Option<u32> {
+        if row.is_sorted() {
+            let key = self.keys.first_from(triple(lane, at, 0))?;
+            return (key >> 32 == triple(lane, at, 0) >> 32).then_some(key as u32);
+        }
+        let lowest = Some(row.lowest).filter(|_| row.count > 0);
+        let here = self.others(row).iter().copied().chain(lowest).filter(|spot| spot.at() == at);
+        here.map(|spot| spot.slot).min()
+    }
+
+    /// All but the lowest of a row that is not in the set.
+    #[inline]
+    fn others(&self, row: &Row) -> &[Spot] {
+        match row.others() {
+            0 => &[],
+            others => self.boxes.get(row.rest, others),
+        }
     }
 }
 
 impl Row {
+    /// No request.
+    pub const fn new() -> Row {
+        Row { lowest: Spot::new(0, 0), count: 0, rest: 0 }
+    }
+
+    /// The request with the lowest offset.
+    #[inline]
+    pub const fn lowest(&self) -> Option<u32> {
+        if self.count == 0 { None } else { Some(self.lowest.slot) }
+    }
+
+    /// Number of requests.
+    #[inline]
+    pub const fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    const fn others(&self) -> usize {
+        (self.count as usize).saturating_sub(1)
+    }
+
     const fn is_sorted(&self) -> bool {
-        self.slots[1] == NIL
-    }
-
-    /// Takes a request out of a lane with few.
-    fn remove(&mut self, pool: &Pool, slot: u32) {
-        let all = &mut self.slots[..self.count as usize];
-        let at = all.iter().position(|&found| found == slot);
-        let at = at.expect("a request on the shelf is in its place");
-        let (last, rest) = all.split_last_mut().expect("there is one");
-        if let Some(gap) = rest.get_mut(at) {
-            *gap = *last;
-        }
-        let lowest = (0..rest.len()).min_by_key(|&at| place(pool, rest[at]));
-        if let Some(lowest) = lowest {
-            rest.swap(0, lowest);
-        }
-        self.count -= 1;
+        self.rest == NIL
     }
 }
 
-/// What a request is sorted by.
-fn place(pool: &Pool, slot: u32) -> (u64, u32) {
-    (pool.local(slot), slot)
+impl Default for Row {
+    fn default() -> Self {
+        Row::new()
+    }
 }
 
-/// Requests of a lane that need no set: to look at each costs less than to search.
-const FEW: usize = 2;
+const MISPLACED: &str = "a request on the shelf is in its place";
+
+/// Requests that are loaded before they are needed.
+const AHEAD: usize = 7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Extent, FileId, JobId, Operation, Request, RequestId, ServerId};
+    use crate::time::Time;
+    use std::collections::BTreeSet;
+
+    fn request(at: u64) -> Request {
+        Request {
+            id: RequestId(0),
+            file: FileId(0),
+            job: JobId(0),
+            server: ServerId(0),
+            operation: Operation::Read,
+            extent: Extent::new(at, 10),
+            local: at,
+            arrived: Time::ZERO,
+        }
+    }
+
+    /// What begins where the one before ends, by the model.
+    fn follow(model: &BTreeSet<(u64, u32)>, slot: u32, mut end: u64) -> Vec<u32> {
+        let mut run = vec![slot];
+        while let Some(&(_, next)) = model.range((end, 0)..(end + 1, 0)).next() {
+            run.push(next);
+            end += 10;
+        }
+        run
+    }
+
+    /// Rows that grow through boxes of every size into the set and back to nothing, against plain sets.
+    #[test]
+    fn agrees_with_sets_at_every_length() {
+        let (mut shelf, mut pool) = (Shelf::new(), Pool::new());
+        let mut rows = [Row::new(); 4];
+        let mut model: [BTreeSet<(u64, u32)>; 4] = Default::default();
+        let mut state = 1_u64;
+        for count in 0..40_000_u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let lane = (state >> 33) as usize % 4;
+            let (row, set) = (&mut rows[lane], &mut model[lane]);
+            let growing = (count >> 10).is_multiple_of(2);
+            if set.is_empty() || (state >> 40) % 8 < if growing { 5 } else { 2 } {
+                let at = (state >> 44) % 300 * 10;
+                let slot = pool.insert(request(at));
+                shelf.add(lane as u32, row, &pool, slot);
+                set.insert((at, slot));
+            } else {
+                let pick = if count % 3 == 0 { (state >> 50) as usize % set.len() } else { 0 };
+                let (at, slot) = *set.iter().nth(pick).unwrap();
+                let mut run = Vec::new();
+                shelf.gather((lane as u32, row), &pool, slot, Limit::NONE, &mut run);
+                assert_eq!(run, follow(set, slot, at + 10));
+                shelf.remove(lane as u32, row, &pool, slot);
+                pool.remove(slot);
+                set.remove(&(at, slot));
+            }
+            assert_eq!(row.lowest(), set.first().map(|&(_, slot)| slot));
+            assert_eq!(row.count(), set.len());
+        }
+    }
+}

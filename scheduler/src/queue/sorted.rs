@@ -81,6 +81,13 @@ impl Sorted {
         }
     }
 
+    /// Begins to load what it takes to add a number.
+    pub fn expect(&self, key: u128) {
+        if let Some(branch) = self.branches.get(position(&self.lows, key)) {
+            branch.leaves[position(&branch.lows, key)].expect();
+        }
+    }
+
     /// Takes all out.
     pub fn clear(&mut self) {
         *self = Sorted::new();

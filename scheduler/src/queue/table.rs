@@ -55,6 +55,15 @@ impl Table {
         }
     }
 
+    /// A slot that this hash may stand for, found without a look at more than one line.
+    #[inline]
+    pub fn guess(&self, hash: u32) -> Option<u32> {
+        let bucket = self.buckets.get(self.home(hash))?;
+        let alike = bucket.alike(hash);
+        let place = alike.trailing_zeros() as usize;
+        (alike != 0 && bucket.slots[place] != NIL).then(|| bucket.slots[place])
+    }
+
     /// The slot with this hash for which `is` holds.
     #[inline]
     pub fn find(&self, hash: u32, is: impl Fn(u32) -> bool) -> Option<u32> {

@@ -44,6 +44,11 @@ impl Timeline {
         &self.servers[server.index()]
     }
 
+    /// Number of servers.
+    pub fn servers(&self) -> u32 {
+        u32::try_from(self.servers.len()).expect("the number of servers was a u32")
+    }
+
     /// All requests, by slot.
     #[inline]
     pub const fn pool(&self) -> &Pool {

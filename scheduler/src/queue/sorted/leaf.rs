@@ -64,6 +64,14 @@ impl Leaf {
         self.ordered = self.keys.len();
     }
 
+    /// Begins to load its end, where a newcomer is put.
+    #[inline]
+    pub(super) fn expect(&self) {
+        if let Some(last) = self.keys.last() {
+            std::hint::black_box(*last as u32);
+        }
+    }
+
     /// The least of all, in a leaf that was just split off.
     pub(super) fn low(&self) -> u128 {
         self.keys[0]
