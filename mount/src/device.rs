@@ -10,6 +10,7 @@ use zerocopy::IntoBytes;
 
 use crate::cache::{Cache, Freshness, Timeouts};
 use crate::errno::Errno;
+use crate::payload::{self, Memory, Spares};
 use crate::protocol::answer;
 use crate::protocol::question::WRITE_PREFIX;
 
@@ -116,23 +117,36 @@ unsafe fn clone_device(fd: i32, source: &u32) -> nix::Result<()> {
 /// backing as it lies, past every cache if need be.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    memory: Vec<u8>,
+    memory: Arc<Memory>,
     start: usize,
 }
 
 impl Buffer {
-    pub(crate) fn new(payload: usize) -> Buffer {
-        let memory = vec![0; payload + 3 * PAGE];
-        let page = memory.as_ptr().align_offset(PAGE) + PAGE;
+    pub(crate) fn new(payload: usize, spares: &Arc<Spares>) -> Buffer {
+        Buffer::on(spares.memory(payload + 3 * PAGE))
+    }
+
+    fn on(memory: Arc<Memory>) -> Buffer {
+        let page = memory.bytes.as_ptr().align_offset(PAGE) + PAGE;
         Buffer { memory, start: page - WRITE_PREFIX }
     }
 
+    /// Where the next request is put. What was there is lost, unless somebody keeps it.
     fn room(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..]
+        if Arc::get_mut(&mut self.memory).is_none() {
+            *self = Buffer::on(self.memory.spares.memory(self.memory.bytes.len()));
+        }
+        let memory = Arc::get_mut(&mut self.memory).expect("nobody else knows new memory");
+        &mut memory.bytes[self.start..]
     }
 
     pub(crate) fn filled(&self, count: usize) -> &[u8] {
-        &self.memory[self.start..self.start + count]
+        &self.memory.bytes[self.start..self.start + count]
+    }
+
+    /// Serve the request in it.
+    pub(crate) fn offer<T>(&self, length: usize, serve: impl FnOnce() -> T) -> T {
+        payload::offer(&self.memory, length, serve)
     }
 }
 
@@ -144,9 +158,21 @@ mod tests {
 
     #[test]
     fn the_payload_of_a_write_lies_on_a_page_and_fits() {
-        let mut buffer = Buffer::new(1 << 20);
+        let mut buffer = Buffer::new(1 << 20, &Arc::default());
         let room = buffer.room();
         assert_eq!((room.as_ptr() as usize + WRITE_PREFIX) % PAGE, 0);
         assert!(room.len() >= WRITE_PREFIX + (1 << 20));
+    }
+
+    #[test]
+    fn what_is_kept_is_not_written_over() {
+        let mut buffer = Buffer::new(1 << 20, &Arc::default());
+        buffer.room().fill(1);
+        let length = WRITE_PREFIX + (1 << 20);
+        let kept = buffer.offer(length, || payload::keep(&buffer.filled(length)[WRITE_PREFIX..]));
+        let kept = kept.expect("it is large");
+        buffer.room().fill(2);
+        assert!(kept.iter().all(|byte| *byte == 1));
+        assert_eq!(kept.as_ptr() as usize % PAGE, 0);
     }
 }

@@ -15,6 +15,7 @@ mod device;
 pub mod errno;
 mod line;
 mod negotiation;
+pub mod payload;
 mod protocol;
 pub mod reply;
 mod ring;

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use crate::attach::attach;
 use crate::cache::Cache;
@@ -17,6 +18,7 @@ use crate::crew::{Crew, Duty, Lookout, Strength};
 use crate::device::{Buffer, Connection, Device};
 use crate::line::Line;
 use crate::negotiation::{Negotiation, Terms};
+use crate::payload::Spares;
 use crate::protocol::question::Question;
 use crate::ring::{self, Queue};
 use crate::store::Store;
@@ -95,9 +97,11 @@ impl Session {
         let device = Arc::new(Device::new(fuser.as_fd().try_clone_to_owned()?, connection));
         let lookout = Lookout::start()?;
         let queues = start_queues(&store, &device, terms, options.threads, &lookout)?;
-        let few = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+        let few = if terms.rings { 1 } else { listeners() };
         let strength = Strength { few, most: options.threads };
-        let service = Service { store, device, payload: terms.max_write as usize };
+        let payload = terms.max_write as usize;
+        let spares = Arc::default();
+        let service = Service { store, device, payload, spares, is_aside: terms.rings };
         let crew = Crew::start(service, strength, &lookout)?;
         Ok(Session { fuser, crew, queues })
     }
@@ -110,6 +114,12 @@ impl Session {
         }
         drop(self.fuser);
     }
+}
+
+/// How many threads read requests: one for each processor, and one more for what an application
+/// does not wait for, such as that its file is closed.
+fn listeners() -> usize {
+    std::thread::available_parallelism().map_or(2, std::num::NonZero::get) + 1
 }
 
 /// A crew for each queue of the kernel, if requests come over rings.
@@ -136,6 +146,9 @@ struct Service {
     store: Arc<dyn Store>,
     device: Arc<Device>,
     payload: usize,
+    spares: Arc<Spares>,
+    /// Most requests come by another way: what comes here nobody waits for.
+    is_aside: bool,
 }
 
 impl std::fmt::Debug for Service {
@@ -149,6 +162,8 @@ struct Post {
     line: Line,
     device: Arc<Device>,
     buffer: Buffer,
+    /// The kernel has begun to forget.
+    pauses: bool,
 }
 
 impl Duty for Service {
@@ -161,15 +176,29 @@ impl Duty for Service {
     fn equip(&self) -> io::Result<Post> {
         let device = Arc::new(self.device.another()?);
         let line = Line::Device(Arc::clone(&device));
-        Ok(Post { line, device, buffer: Buffer::new(self.payload) })
+        let buffer = Buffer::new(self.payload, &self.spares);
+        Ok(Post { line, device, buffer, pauses: false })
+    }
+
+    fn may_stand_by(&self) -> bool {
+        // Every request waits for whoever reads first.
+        true
     }
 
     fn serve(&self, post: &mut Post, begin: &dyn Fn()) -> bool {
+        if std::mem::take(&mut post.pauses) {
+            std::thread::sleep(PAUSE);
+        }
         match post.device.receive(&mut post.buffer) {
             Ok(Some(length)) => {
                 begin();
                 match Question::parse(post.buffer.filled(length)) {
-                    Some(question) => conversation::serve(&*self.store, &post.line, question),
+                    Some(question) => {
+                        post.pauses = self.is_aside && question.is_forgetting();
+                        post.buffer.offer(length, || {
+                            conversation::serve(&*self.store, &post.line, question);
+                        });
+                    }
                     None => tracing::error!(length, "the kernel sent something that is no request"),
                 }
                 true
@@ -182,3 +211,6 @@ impl Duty for Service {
         }
     }
 }
+
+/// What the kernel forgets meanwhile comes in one request, and wakes nobody.
+const PAUSE: Duration = Duration::from_millis(1);

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use nix::unistd::Pid;
-
 /// What a look-out looks at.
 pub trait Watched: Send + Sync {
     /// How is it going, after so long?
@@ -102,15 +100,6 @@ impl Drop for Lookout {
             thread.unpark();
         }
     }
-}
-
-/// Whether a thread of this process waits for something else than a processor.
-pub(super) fn is_held_up(thread: Pid) -> bool {
-    let path = format!("/proc/self/task/{thread}/stat");
-    let Ok(text) = std::fs::read_to_string(path) else { return false };
-    // The name of the thread stands in brackets and may have anything in it.
-    let state = text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    matches!(state, Some('S' | 'D'))
 }
 
 /// How often it looks while there is something to see.

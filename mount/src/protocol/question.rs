@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
+use super::Opcode;
+
 /// The header of every request.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable)]
@@ -43,6 +45,12 @@ impl<'a> Question<'a> {
     /// A request whose parts lie in different places.
     pub(crate) fn in_parts(header: Header, arguments: &'a [u8], rest: &'a [u8]) -> Question<'a> {
         Question { header, arguments: Some(arguments), rest }
+    }
+
+    /// Whether the kernel only gives up what it knew: nobody waits for that.
+    pub(crate) fn is_forgetting(&self) -> bool {
+        let opcode = Opcode::from_raw(self.header.opcode);
+        matches!(opcode, Some(Opcode::Forget | Opcode::BatchForget))
     }
 
     /// Take the fixed arguments of an operation off.
