@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is its purpose")]
 
+mod agreement;
 mod area;
 mod arguments;
 mod cargo;
@@ -13,6 +14,7 @@ mod crowd;
 mod guardian;
 mod judge;
 mod mounted;
+mod open_device;
 mod package;
 mod packages;
 mod program;

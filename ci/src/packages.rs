@@ -37,6 +37,11 @@ pub(crate) fn install_peers(site: &Site) -> Result<(), String> {
     installed.map(drop)
 }
 
+/// Installs what `bench-fio` compares with and by.
+pub(crate) fn install_comparison(site: &Site) -> Result<(), String> {
+    install_missing(site, &[("fio", "fio"), ("strace", "strace")]).map(drop)
+}
+
 fn install_missing(
     site: &Site,
     wanted: &'static [(&'static str, &str)],

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::site::Site;
-use crate::{cargo, crowd, judge, package, packages, speed, twins};
+use crate::{agreement, cargo, crowd, judge, package, packages, speed, twins};
 
 /// One thing that is checked.
 pub(crate) struct Stage {
@@ -150,6 +150,11 @@ const STAGES: &[Stage] = &[
     named("speed", "against the bare directory, bindfs and the yardstick", speed::local),
     named("speed-remote", "client and agent apart, against sshfs and GlusterFS", speed::remote),
     named("twins", "TWINS against fifo and hbrr, four agents and four slow servers", twins::twins),
+    named(
+        "bench-fio",
+        "iofwd bench measures what fio does, in memory and on a disk",
+        agreement::agreement,
+    ),
     named(
         "faults",
         "agents and clients are killed, stopped and cut off, for an hour",

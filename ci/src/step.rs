@@ -55,6 +55,13 @@ impl Step {
         self
     }
 
+    /// Makes this the command that runs another one.
+    pub(crate) fn around(self, other: Step) -> Self {
+        let limit = other.limit;
+        let step = self.arg(other.command.get_program()).args(other.command.get_args());
+        Self { limit, ..step }
+    }
+
     pub(crate) fn dir(mut self, path: &Path) -> Self {
         self.command.current_dir(path);
         self
@@ -173,6 +180,8 @@ mod tests {
     fn a_command_is_shown_as_one_would_type_it() {
         let step = Step::new("fio").args(["--bs=4k", "a b", "it's", ""]);
         assert_eq!(step.text(), r"fio --bs=4k 'a b' 'it'\''s' ''");
+        let around = Step::new("strace").arg("-f").around(Step::new("fio").arg("--bs=4k"));
+        assert_eq!(around.text(), "strace -f fio --bs=4k");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use crate::area::Area;
+use crate::open_device::OpenDevice;
 use crate::program::Program;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
@@ -25,7 +26,7 @@ pub(crate) fn user(site: &Site) -> Verdict {
     fs::write(&closed, "root's\n").map_err(failed)?;
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).map_err(failed)?;
 
-    let _device = Opened::to_all(Path::new("/dev/fuse"))?;
+    let _device = OpenDevice::to_all()?;
     as_nobody(program).arg("mount").arg(&area.backing).arg(&area.point).limit(60).run(site)?;
     let worked = as_nobody("sh").args(["-ec", SESSION, "session"]).arg(&area.point).run(site);
     let unmounted = as_nobody(program).arg("unmount").arg(&area.point).limit(60).run(site);
@@ -47,28 +48,6 @@ fn reachable(program: &Path, beside: &Path) -> Result<std::path::PathBuf, String
 fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Step {
     let (uid, gid) = (format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"));
     Step::new("setpriv").args([&uid, &gid, "--clear-groups"]).arg(program)
-}
-
-/// The device, open to all users as distributions have it; a bare container often has not.
-struct Opened<'a> {
-    path: &'a Path,
-    before: fs::Permissions,
-}
-
-impl<'a> Opened<'a> {
-    fn to_all(path: &'a Path) -> Result<Self, String> {
-        let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-        let before = fs::metadata(path).map_err(failed)?.permissions();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(failed)?;
-        Ok(Self { path, before })
-    }
-}
-
-impl Drop for Opened<'_> {
-    fn drop(&mut self) {
-        // It was possible before; and open to all is no harm.
-        let _ = fs::set_permissions(self.path, self.before.clone());
-    }
 }
 
 /// The user and the group that own nothing, by number on every system.
