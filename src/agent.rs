@@ -36,8 +36,9 @@ use iofwd_mount::{Caller, Errno};
 use crate::backend::posix::{Identity, Tree};
 
 pub use self::callers::Guest;
-pub use self::forwarder::Forwarder;
+pub use self::forwarder::{AgentId, Forwarder, Gate, Passage, Received, Visit};
 pub use self::keeper::Desk;
+pub(crate) use self::keeper::agent_name;
 pub use self::survival::Survival;
 
 use self::callers::Callers;

@@ -102,8 +102,9 @@ enum Command {
 
 #[derive(Debug, Clone, Args)]
 struct MountArguments {
-    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or unix:PATH; of
-    /// several, HOST:PORT,HOST:PORT/..., any will do; or data servers: servers:HOST:PORT,HOST:PORT
+    /// The directory to forward, or an agent: HOST:PORT[/EXPORT[/DIRECTORY]], or
+    /// unix:PATH[:EXPORT[/DIRECTORY]]; of several, HOST:PORT,HOST:PORT/..., any will do; or data
+    /// servers: servers:HOST:PORT,HOST:PORT
     source: PathBuf,
     /// Where it appears
     mountpoint: PathBuf,
@@ -211,7 +212,10 @@ struct MountArguments {
     #[arg(long, value_name = "TIME", default_value = "1s", env = "IOFWD_SLOW",
           value_parser = quantity::span)]
     slow: Span,
-    /// Which of several agents to turn to first: client, by the client's name, or a place in the list
+    /// Which of several agents to turn to: client, the one that the client's name stands for; a place
+    /// in the list, from 0 on; file, each file's reads and writes to an agent of its own; stripe, the
+    /// same for each stretch of --stripe bytes. With file and stripe all else (names, locks, appends)
+    /// goes to one, as with client, and the share of an agent that is lost to the next in the list
     #[arg(long, value_name = "WHICH", default_value = "0")]
     spread: Spread,
     /// What applications see of an agent that is lost: wait until it, or another one, is there, or
@@ -221,6 +225,10 @@ struct MountArguments {
     /// Wait for so many seconds at most, then fail until there is an agent again
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     loss_bound: u64,
+    /// Have calls that an agent has not answered after so many seconds fail with ETIMEDOUT, whatever they
+    /// wait for; they may still be done. Without it they wait
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    deadline: Option<u64>,
     #[command(flatten)]
     log: log::LogArguments,
 }

@@ -4,6 +4,7 @@
 //! No thread of the mount waits for the network: a call leaves at once, or when the agent has
 //! granted room for it, and its answer goes to the kernel from the thread that read it.
 
+mod acting;
 mod callers;
 mod connect;
 mod connection;
@@ -14,15 +15,16 @@ mod places;
 mod presence;
 mod reach;
 mod resume;
+mod shares;
 mod source;
 mod spread;
 mod stalled;
 mod store;
 mod watch;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use iofwd_mount::caller::RequestKey;
@@ -36,6 +38,7 @@ use crate::wire::answer::Value;
 use crate::wire::call::{Call, Once};
 use crate::wire::stripe::FileCall;
 
+use acting::Acting;
 use callers::{Callers, Who};
 use connection::Connection;
 use holdings::Holdings;
@@ -43,9 +46,11 @@ use pending::{Answered, Ask, Asker, Then};
 use places::Places;
 use presence::Presence;
 use resume::Alarm;
+use shares::Shares;
 
 pub use connect::{ConnectError, How, control};
 pub(crate) use demand::Demanded;
+pub use shares::Share;
 pub use source::{Address, Source};
 pub use spread::Spread;
 
@@ -63,8 +68,12 @@ pub struct Client {
     places: Arc<Places>,
     presence: Presence,
     alarm: Arc<Alarm>,
-    /// Connects, and carries what is encrypted.
-    runtime: tokio::runtime::Runtime,
+    /// Other agents that reads and writes go to.
+    shares: OnceLock<Arc<Shares>>,
+    /// Connects, and carries what is encrypted; one that acts for somebody else has none of its own.
+    runtime: Option<tokio::runtime::Runtime>,
+    /// Whom it acts for, if not for itself.
+    acting: Option<Acting>,
 }
 
 impl Client {
@@ -85,7 +94,10 @@ impl Client {
             return then(Err(NO_AGENT));
         }
         let mut once = None;
-        if must_be_once(&ask.call) && !self.presence.grace().is_zero() {
+        let mut id = None;
+        if let Some(acting) = &self.acting {
+            (id, once) = acting.ticket(key, &ask.call).unzip();
+        } else if must_be_once(&ask.call) && !self.presence.grace().is_zero() {
             let Some(place) = self.places.take() else {
                 return then(Err(Errno::from_raw(libc::ENOBUFS)));
             };
@@ -95,15 +107,17 @@ impl Client {
                 then(answered);
             });
         }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = id.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed));
         let asker = Asker { id, key, thread, who, once };
         self.connection().ask(&asker, ask, &self.budget, then);
     }
 
-    /// The connection with the least to do; the first of equals, so that it stays warm.
+    /// The first connection that has little to do: small calls that go the same way are read and
+    /// answered together. If all have much to do, the one with the least.
     fn connection(&self) -> &Arc<Connection> {
-        let least = self.connections.iter().min_by_key(|connection| connection.load());
-        least.expect("a client has connections")
+        let little = self.connections.iter().find(|connection| connection.load() < LITTLE);
+        let least = || self.connections.iter().min_by_key(|connection| connection.load());
+        little.or_else(least).expect("a client has connections")
     }
 
     /// Ask the agent, as the client itself, and wait for the answer.
@@ -131,6 +145,9 @@ impl Client {
         report.add("pid", std::process::id());
         report.add("agent", self.agent());
         report.add("agents", &self.how.source);
+        if let Some(shares) = self.shares.get() {
+            report.add("spread", shares.describe());
+        }
         report.add("resumed", self.presence.resumed());
         if let Some((since, reason)) = self.presence.lost() {
             report.add("lost_for_s", since.elapsed().as_secs());
@@ -154,6 +171,7 @@ impl Client {
 
     /// Say that nothing more will be asked: what the client held is free at once.
     pub fn leave(&self) {
+        self.others().for_each(|other| other.leave());
         self.alarm.end();
         if self.presence.lost().is_none() {
             let (sender, receiver) = mpsc::channel();
@@ -175,6 +193,7 @@ impl Client {
 
     /// Make everything durable that was written by now.
     pub fn settle(&self) -> Result<(), Errno> {
+        self.others().try_for_each(|other| other.settle())?;
         self.told(control::FLUSH).map(drop)
     }
 
@@ -182,6 +201,10 @@ impl Client {
     pub fn not_written(&self) -> Vec<String> {
         let mut files = self.presence.all_not_written();
         files.extend(self.unacknowledged());
+        for other in self.others() {
+            files.extend(other.presence.all_not_written());
+            files.extend(other.unacknowledged());
+        }
         files.into_iter().map(|(file, bytes)| format!("{file} ({bytes} bytes)")).collect()
     }
 
@@ -194,7 +217,10 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         self.alarm.end();
-        self.hub.stop("the client has ended");
+        match self.acting {
+            Some(_) => self.close_links("the client has ended"),
+            None => self.hub.stop("the client has ended"),
+        }
     }
 }
 
@@ -222,6 +248,8 @@ fn must_be_once(call: &Call<'_>) -> bool {
     }
 }
 
+/// Calls under way that cost less leave a connection room for more.
+const LITTLE: usize = 64 << 10;
 /// What a call gets that nobody will answer. Not `ENOTCONN`, by which dead mounts are known.
 const NO_AGENT: Errno = Errno::EIO;
 /// The client itself asks.

@@ -15,6 +15,7 @@ pub mod exchange;
 mod inbox;
 mod memory;
 mod outbox;
+mod patience;
 mod reading;
 mod socket;
 
@@ -35,7 +36,8 @@ use crate::wire::frame::Prefix;
 
 use inbox::Inbox;
 use memory::Memory;
-use outbox::Outbox;
+use outbox::{Gathered, Outbox};
+use patience::Patience;
 use reading::{Pace, Post, Reading};
 
 pub use buffer::Buffer;
@@ -59,6 +61,8 @@ pub struct Hub {
     /// What each thread of the crew has in hand.
     posts: Mutex<Vec<Weak<Post>>>,
     begun: Instant,
+    /// A thread looks for the next frame instead of waiting for it: one is enough.
+    looking: AtomicBool,
     /// No more frames are taken.
     held: AtomicBool,
     stopping: AtomicBool,
@@ -73,6 +77,9 @@ pub struct Link {
     writing: OwnedFd,
     inbox: Mutex<Inbox>,
     outbox: Mutex<Outbox>,
+    gathered: Mutex<Gathered>,
+    /// Small frames wait for those that follow at once.
+    is_gathering: AtomicBool,
     /// The cost of what is under way, and how much it may be.
     under_way: AtomicUsize,
     grant: usize,
@@ -84,6 +91,7 @@ pub struct Link {
     frame_began: AtomicU64,
     closed: AtomicBool,
     pace: Pace,
+    patience: Patience,
     handler: Box<dyn Handler>,
 }
 
@@ -135,6 +143,7 @@ impl Hub {
             lookout: Arc::clone(&lookout),
             posts: Mutex::default(),
             begun: Instant::now(),
+            looking: AtomicBool::new(false),
             held: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         });
@@ -164,6 +173,8 @@ impl Hub {
             writing,
             inbox: Mutex::default(),
             outbox: Mutex::default(),
+            gathered: Mutex::default(),
+            is_gathering: AtomicBool::new(false),
             under_way: AtomicUsize::new(0),
             grant,
             paused: AtomicBool::new(false),
@@ -171,6 +182,7 @@ impl Hub {
             frame_began: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             pace: Pace::default(),
+            patience: Patience::default(),
             handler,
         });
         self.links.insert(id, Arc::clone(&link));
@@ -257,7 +269,7 @@ impl Link {
         let _ = self.hub.epoll.delete(&self.writing);
         socket::shut(&self.socket);
         self.hub.links.remove(&self.id);
-        self.outbox().clear();
+        self.give_up_sending();
         self.give_up_frame();
         self.handler.closed(self, reason);
     }
@@ -335,3 +347,6 @@ impl Link {
 /// These name no connection.
 const STOP: u64 = u64::MAX;
 const CALL: u64 = u64::MAX - 1;
+
+#[cfg(test)]
+mod tests;

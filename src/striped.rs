@@ -20,9 +20,10 @@ mod opening;
 mod reaper;
 mod server;
 mod store;
+mod view;
 mod writing;
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use dashmap::DashMap;
@@ -31,6 +32,7 @@ use iofwd_mount::store::{HandleId, NodeId};
 use iofwd_mount::{Caller, Errno};
 use iofwd_scheduler::request::JobId;
 
+use crate::agent::AgentId;
 use crate::agent::engine::{Asker, Engine, EngineSettings};
 use crate::agent::look::Lookout;
 use crate::client::Client;
@@ -38,13 +40,14 @@ use crate::key::Key;
 use crate::report::Report;
 use crate::telemetry::Snapshot;
 use crate::telemetry::snapshot::Export;
+use crate::wire::call::Call;
 use crate::wire::stripe::{self, ObjectCall, Stripes, Wish};
 
 pub(crate) use server::EXPORT;
 
 use data::Data;
 use file::{File, Open};
-use locks::Owners;
+use locks::Waiting;
 use opening::Handles;
 use server::DataServer;
 
@@ -68,12 +71,14 @@ pub struct Setup {
 pub struct Striped {
     names: Arc<Client>,
     data: Arc<Data>,
-    engine: Engine,
     files: DashMap<NodeId, Weak<File>>,
     handles: Handles,
-    owners: Owners,
+    waiting: Waiting,
     wish: Wish,
-    lookout: Lookout,
+    /// What those share that act for one client each.
+    common: Arc<Common>,
+    /// It acts for one client.
+    is_view: bool,
 }
 
 impl Striped {
@@ -83,27 +88,35 @@ impl Striped {
         let wish =
             Wish { unit: setup.stripe_size, count: setup.stripe_count.min(count), of: count };
         let settings = EngineSettings { servers: count, stripe: wish.unit, ..settings.clone() };
-        let servers: Vec<Arc<DataServer>> = DataServer::all(setup);
+        let agent = new_agent()?;
+        let servers: Vec<Arc<DataServer>> = DataServer::all(setup, agent);
         enrol(setup, &servers)?;
-        let names = server::connect(setup, 0, settings.job_variables.clone(), true)?;
+        let names = server::connect(setup, 0, ("agent", settings.job_variables.clone()), true)?;
         let engine = Engine::start(&settings).map_err(|errno| errno.to_string())?;
+        let lookout = Lookout::new(&settings);
+        let common =
+            Common { setup: setup.clone(), engine, lookout, agent, views: Mutex::default() };
+        let striped = Striped::over(names, servers, wish, Arc::new(common), false);
+        reaper::start(&striped.data).map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(Arc::new(striped))
+    }
+
+    /// A store over servers that were reached.
+    fn over(
+        names: Arc<Client>,
+        servers: Vec<Arc<DataServer>>,
+        wish: Wish,
+        common: Arc<Common>,
+        is_view: bool,
+    ) -> Striped {
         let data = Arc::new(Data::new(Arc::clone(&names), servers));
-        reaper::start(&data).map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Arc::new(Striped {
-            names,
-            data,
-            engine,
-            files: DashMap::new(),
-            handles: Handles::default(),
-            owners: Owners::default(),
-            wish,
-            lookout: Lookout::new(&settings),
-        }))
+        let (files, handles, waiting) = (DashMap::new(), Handles::default(), Waiting::default());
+        Striped { names, data, files, handles, waiting, wish, common, is_view }
     }
 
     /// Wait for everything under way, and make everything written durable.
     pub fn settle(&self) -> Result<(), Errno> {
-        self.engine.drain();
+        self.common.engine.drain();
         self.make_durable()
     }
 
@@ -123,8 +136,8 @@ impl Striped {
         let mut report = Report::default();
         report.add("version", env!("CARGO_PKG_VERSION"));
         report.add("pid", std::process::id());
-        report.add("open_files", self.handles.len());
-        for (name, value) in self.engine.report().iter() {
+        report.add("open_files", self.open_files());
+        for (name, value) in self.common.engine.report().iter() {
             report.add(name, value);
         }
         self.data.report(&mut report);
@@ -133,22 +146,39 @@ impl Striped {
 
     /// Everything there is to tell.
     pub fn snapshot(&self) -> Snapshot {
-        self.lookout.snapshot(self.look(), &self.report())
+        self.common.lookout.snapshot(self.look(), &self.report())
     }
 
     /// What it does as an export. Names of files are known to the first server.
     fn look(&self) -> Export {
-        let mut export = self.engine.look(&|file| format!("node {}", file.0));
-        export.open_files = self.handles.len() as u64;
+        let mut export = self.common.engine.look(&|file| format!("object {:016x}", file.0));
+        export.open_files = self.open_files() as u64;
         for (server, address) in export.servers.iter_mut().zip(self.data.addresses()) {
             server.name = address.to_string();
         }
         export
     }
 
-    /// An open file.
+    /// An open file, which the server that has the names still has open.
     fn handle(&self, handle: HandleId) -> Result<Arc<Open>, Errno> {
+        let open = self.handle_as_it_was(handle)?;
+        let now = self.names.resumed();
+        if open.seen_at() != now {
+            let call = Call::Getattr { node: open.node, handle: Some(handle) };
+            self.names.demand(None, call, &[], 0).answer()?;
+            open.see_at(now);
+        }
+        Ok(open)
+    }
+
+    fn handle_as_it_was(&self, handle: HandleId) -> Result<Arc<Open>, Errno> {
         self.handles.get(&handle).map(|open| Arc::clone(&open)).ok_or(Errno::EBADF)
+    }
+
+    /// How many files are open, whoever it is that has them open.
+    fn open_files(&self) -> usize {
+        self.common.views().iter().map(|view| view.handles.len()).sum::<usize>()
+            + self.handles.len()
     }
 
     /// Where the bytes of a node are. It gets stripes if it has none.
@@ -187,6 +217,38 @@ impl Striped {
     fn asker(&self, caller: &Caller) -> Asker {
         Asker { key: caller.request, job: JobId(self.names.job_of(caller)), once: None }
     }
+}
+
+/// What those share that act for one client each.
+#[derive(Debug)]
+struct Common {
+    setup: Setup,
+    engine: Engine,
+    lookout: Lookout,
+    /// Who acts.
+    agent: AgentId,
+    views: Mutex<Vec<Weak<Striped>>>,
+}
+
+impl Common {
+    /// Those that there are.
+    fn views(&self) -> Vec<Arc<Striped>> {
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// One more.
+    fn add(&self, view: &Arc<Striped>) {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.retain(|view| view.strong_count() > 0);
+        views.push(Arc::downgrade(view));
+    }
+}
+
+fn new_agent() -> Result<AgentId, String> {
+    let mut agent = AgentId::default();
+    getrandom::fill(&mut agent).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(agent)
 }
 
 /// Make sure that the servers are those of one file system, in the order in which its files know them.

@@ -20,6 +20,7 @@ mod e2e {
     mod semantics;
     mod sequence;
     mod servers;
+    mod spread;
     mod survival;
     mod telemetry;
 }

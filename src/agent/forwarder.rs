@@ -1,11 +1,15 @@
 //! What clients of other processes are served from: a store, and what is to be done around it.
 
-use iofwd_mount::caller::Introduction;
-use iofwd_mount::store::HandleId;
+use std::sync::Arc;
+
+use iofwd_mount::caller::{Introduction, RequestKey};
+use iofwd_mount::store::{HandleId, NodeId, OpenHow};
 use iofwd_mount::{Errno, Store};
 
 use crate::report::Report;
 use crate::telemetry::snapshot::Export;
+use crate::wire::call::{LockCall, Once};
+use crate::wire::greeting::Bytes32;
 
 use super::Agent;
 use super::callers::Guest;
@@ -46,6 +50,71 @@ pub trait Forwarder: Store + std::fmt::Debug {
     fn data_server(&self) -> Option<&Agent> {
         None
     }
+    /// Whether somebody behind it keeps what clients hold, and how they are let in there.
+    fn gate(&self) -> Option<&dyn Gate> {
+        None
+    }
+    /// The way on to whoever keeps what this client holds, if it is not kept here.
+    fn passage(&self) -> Option<&dyn Passage> {
+        None
+    }
+}
+
+/// Which agent acted for a client. No two that were ever started have the same.
+pub type AgentId = [u8; 16];
+
+/// Where each client gets a store of its own, because somebody behind it keeps what the client holds.
+pub trait Gate {
+    /// Who acts for clients here.
+    fn agent(&self) -> AgentId;
+    /// Let a client in. `None` if it says that it was here, and is not known.
+    fn receive(&self, visit: &Visit<'_>) -> Result<Option<Received>, String>;
+}
+
+/// A client that wants to be let in.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// Who it is, in words.
+    pub client: &'a str,
+    /// What it calls its root.
+    pub subtree: &'a str,
+    /// By what it is known, if it was here before,
+    pub token: Option<Bytes32>,
+    /// and who acted for it then, and died.
+    pub before: Option<AgentId>,
+}
+
+/// What a client that was let in gets.
+#[derive(Debug)]
+pub struct Received {
+    /// A store for it alone.
+    pub store: Arc<dyn Forwarder>,
+    /// By what it will be known again.
+    pub token: Bytes32,
+}
+
+/// What is passed on of what a client holds, to whoever keeps it.
+pub trait Passage {
+    /// The voucher for a node.
+    fn voucher(&self, node: NodeId) -> Box<[u8]>;
+    /// The voucher for what is open.
+    fn voucher_open(&self, handle: HandleId) -> Box<[u8]>;
+    /// The client knows this node, so many times, and saw it last there.
+    fn adopt(&self, node: NodeId, references: u64, voucher: &[u8], place: (NodeId, &[u8]));
+    /// The client has this open; `how` if it is a file.
+    fn reopen(&self, node: NodeId, handle: HandleId, voucher: &[u8], how: Option<OpenHow>);
+    /// The client holds this lock.
+    fn reclaim(&self, lock: &LockCall);
+    /// The client has told everything.
+    fn restored(&self) -> Result<(), Errno>;
+    /// A call that must not be done twice is under way from now on
+    fn begin_once(&self, key: RequestKey, id: u64, once: Once);
+    /// and until now.
+    fn end_once(&self, key: RequestKey);
+    /// The client does not come back.
+    fn leave(&self);
+    /// The client goes on with another agent.
+    fn part(&self);
 }
 
 impl Forwarder for Agent {

@@ -17,6 +17,7 @@ mod record;
 mod roster;
 mod serve;
 mod turns;
+mod visitors;
 mod walk;
 
 use std::path::Path;
@@ -36,16 +37,20 @@ use super::Agent;
 use super::engine::EngineSettings;
 use super::files::OpenFile;
 use super::nodes::Node;
+use super::once;
+use super::state::{Spot, State};
 use super::survival::Survival;
 
 use orphans::Orphans;
 use parting::Partings;
 use roster::Roster;
 use turns::Turns;
+use visitors::Visitors;
 
 pub use desk::Desk;
 pub(super) use parting::Claim;
 pub(super) use serve::Visitor;
+pub(crate) use visitors::agent_name;
 
 /// What a data server keeps beside the names: its objects, and how striped files stand.
 #[derive(Debug)]
@@ -55,6 +60,7 @@ pub(super) struct Keeper {
     roster: Roster,
     orphans: Orphans,
     partings: Partings,
+    visitors: Visitors,
     files: DashMap<Key, Arc<Mutex<File>>>,
 }
 
@@ -78,7 +84,8 @@ impl Agent {
         let names = directory.join("names");
         std::fs::create_dir_all(&names)?;
         let mut agent = Agent::surviving(&names, settings, survival)?;
-        let kept = agent.survival.as_ref().map(|survival| survival.state.kept());
+        let kept =
+            agent.survival.as_ref().map(|survival| survival.state.hidden.directory().to_owned());
         let nameless =
             kept.filter(|kept| kept.is_dir()).map(|kept| Tree::open(&kept)).transpose()?;
         let nameless = nameless.as_ref().map(Tree::root);
@@ -89,6 +96,7 @@ impl Agent {
             roster: Roster::open(directory)?,
             orphans,
             partings: Partings::default(),
+            visitors: Visitors::default(),
             files: DashMap::new(),
         }));
         Ok(agent)
@@ -102,11 +110,11 @@ impl Keeper {
     }
 
     /// The stripes of a file; made as wished if it has none.
-    fn stripes(&self, node: &Node, wish: Option<Wish>) -> Result<Stripes, Errno> {
+    fn stripes(&self, agent: &Agent, node: &Node, wish: Option<Wish>) -> Result<Stripes, Errno> {
         if !node.inode.is_file() {
             return Err(Errno::EINVAL);
         }
-        let file = self.file(&node.inode)?;
+        let file = self.file(agent, &node.inode)?;
         let mut file = lock(&file);
         if let Some(stripes) = &file.stripes {
             return Ok(stripes.clone());
@@ -121,31 +129,40 @@ impl Keeper {
         Ok(stripes)
     }
 
-    /// Data up to `end` are at their servers.
+    /// Data up to there are at their servers.
     fn wrote(
         &self,
         agent: &Agent,
-        caller: &Caller,
+        visitor: &Visitor<'_>,
         open: &OpenFile,
-        end: u64,
-        epoch: Epoch,
+        (to, epoch): (u64, Epoch),
+        append: bool,
     ) -> Result<Standing, Errno> {
-        let file = self.file(&open.node.inode)?;
+        let file = self.file(agent, &open.node.inode)?;
+        // Before the file: others hold names, and then look for files.
+        let once = visitor.once.filter(|_| append);
+        let end = once.map(|once| once.hold_end(open.node.inode.key())).transpose()?;
         let file = lock(&file);
         let stripes = file.stripes.as_ref().ok_or(Errno::EINVAL)?;
-        if stripes.cut.is_some() || stripes.epoch != epoch {
-            return Ok(standing(false, open.file.attr(&open.node.inode)?.size, stripes));
-        }
-        agent.act_as(caller);
         let size = open.file.attr(&open.node.inode)?.size;
-        if end > size {
-            let changes = Changes { size: Some(end), ..Changes::default() };
-            open.node.inode.change(&changes, Some(&open.file))?;
-        } else if size > 0 {
-            // Nobody reads this byte. Writing it does to times and privileges what writing does.
-            open.file.write(&[std::io::IoSlice::new(&[0])], 0, false)?;
+        // One who lost its turn, because this server was started again, may not say that it wrote.
+        let begun = file.turns.begun_at(visitor.client);
+        let is_turn = !append || begun.is_some();
+        if stripes.cut.is_some() || stripes.epoch != epoch || !is_turn {
+            return Ok(standing(false, size, stripes));
         }
-        Ok(standing(true, size.max(end), stripes))
+        let extend = || {
+            agent.act_as(visitor.caller);
+            extend(open, size, to)
+        };
+        match (end, begun) {
+            (Some(end), Some(begun)) => {
+                let length = u32::try_from(to.saturating_sub(begun)).unwrap_or(u32::MAX);
+                end.extend(begun, length, extend)?;
+            }
+            _ => extend()?,
+        }
+        Ok(standing(true, size.max(to), stripes))
     }
 
     /// Set the size of a file.
@@ -157,26 +174,30 @@ impl Keeper {
         open: Option<&OpenFile>,
         size: u64,
     ) -> Result<Standing, Errno> {
-        let held = self.file(&node.inode)?;
-        let mut file = lock(&held);
+        let known = self.file(agent, &node.inode)?;
+        // Before the file: others hold names, and then look for files.
+        let spot = Spot::end(node.inode.key());
+        let names = agent.survival.as_ref().map(|survival| survival.state.names.hold(&[spot]));
+        let mut end = names.transpose()?;
+        let mut file = lock(&known);
         let before = node.inode.attr()?.size;
+        let cuts = file.stripes.as_ref().filter(|_| size < before).map(|stripes| stripes.epoch);
+        if let (Some(end), Some(epoch)) = (&mut end, cuts) {
+            end.intend(&once::shrinking(node.inode.key(), size, epoch))?;
+        }
         agent.act_as(caller);
         let changes = Changes { size: Some(size), ..Changes::default() };
-        node.inode.change(&changes, open.map(|open| &open.file))?;
-        let Some(stripes) = &mut file.stripes else {
-            return Ok(Standing { accepted: true, size, epoch: 0, cut: None });
-        };
-        if size < before {
-            stripes.cut = Some(stripes.cut.map_or(size, |cut| cut.min(size)));
-            stripes.epoch += 1;
-            record::save(&node.inode, stripes)?;
+        let changed = node.inode.change(&changes, open.map(|open| &open.file));
+        let stands = changed.and_then(|_| file.resized(&node.inode, size, cuts.is_some()));
+        if let (Some(end), Some(_)) = (&end, cuts) {
+            end.forget()?;
         }
-        Ok(standing(stripes.cut.is_none(), size, stripes))
+        stands
     }
 
     /// How a file stands.
-    fn standing(&self, node: &Node) -> Result<Standing, Errno> {
-        let file = self.file(&node.inode)?;
+    fn standing(&self, agent: &Agent, node: &Node) -> Result<Standing, Errno> {
+        let file = self.file(agent, &node.inode)?;
         let file = lock(&file);
         let size = node.inode.attr()?.size;
         Ok(match &file.stripes {
@@ -186,8 +207,8 @@ impl Keeper {
     }
 
     /// The objects of a file were trimmed under that epoch.
-    fn trimmed(&self, node: &Node, epoch: Epoch) -> Result<Standing, Errno> {
-        let file = self.file(&node.inode)?;
+    fn trimmed(&self, agent: &Agent, node: &Node, epoch: Epoch) -> Result<Standing, Errno> {
+        let file = self.file(agent, &node.inode)?;
         let mut file = lock(&file);
         let stripes = file.stripes.as_mut().ok_or(Errno::EINVAL)?;
         if stripes.cut.is_some() && stripes.epoch == epoch {
@@ -199,7 +220,7 @@ impl Keeper {
     }
 
     /// What is known of a file, with this thread acting as the agent.
-    fn file(&self, inode: &Inode) -> Result<Arc<Mutex<File>>, Errno> {
+    fn file(&self, agent: &Agent, inode: &Inode) -> Result<Arc<Mutex<File>>, Errno> {
         Identity::assume_agent();
         let key = inode.key();
         if let Some(file) = self.files.get(&key)
@@ -207,7 +228,10 @@ impl Keeper {
         {
             return Ok(Arc::clone(&file));
         }
-        let stripes = record::load(inode)?;
+        let mut stripes = record::load(inode)?;
+        if let (Some(survival), Some(stripes)) = (&agent.survival, &mut stripes) {
+            settle(&survival.state, inode, stripes)?;
+        }
         let fresh = File { birth: inode.birth(), stripes, turns: Turns::default() };
         if self.files.len() >= FILES_MOST {
             self.files.retain(|_, file| Arc::strong_count(file) > 1 || lock(file).turns.is_taken());
@@ -229,6 +253,49 @@ impl Keeper {
     /// A file is gone, and its number may be used again.
     fn forget(&self, key: Key) {
         self.files.remove(&key);
+    }
+}
+
+impl File {
+    /// It has another size. What is cut off is written down.
+    fn resized(&mut self, inode: &Inode, size: u64, cuts: bool) -> Result<Standing, Errno> {
+        let Some(stripes) = &mut self.stripes else {
+            return Ok(Standing { accepted: true, size, epoch: 0, cut: None });
+        };
+        if cuts {
+            cut_off(inode, stripes, size)?;
+        }
+        Ok(standing(stripes.cut.is_none(), size, stripes))
+    }
+}
+
+fn cut_off(inode: &Inode, stripes: &mut Stripes, size: u64) -> Result<(), Errno> {
+    stripes.cut = Some(stripes.cut.map_or(size, |cut| cut.min(size)));
+    stripes.epoch += 1;
+    record::save(inode, stripes)
+}
+
+/// Finish what this server began with the end of a file before it died.
+fn settle(state: &State, inode: &Inode, stripes: &mut Stripes) -> Result<(), Errno> {
+    if let Some((size, epoch)) = once::settle_end(state, inode)? {
+        if stripes.epoch == epoch {
+            cut_off(inode, stripes, size)?;
+        }
+        once::settled(state, inode)?;
+    }
+    Ok(())
+}
+
+/// A file has bytes up to `end`; or what was written lies before its end.
+fn extend(open: &OpenFile, size: u64, end: u64) -> Result<(), Errno> {
+    if end > size {
+        let changes = Changes { size: Some(end), ..Changes::default() };
+        open.node.inode.change(&changes, Some(&open.file)).map(drop)
+    } else if size > 0 {
+        // Nobody reads this byte. Writing it does to times and privileges what writing does.
+        open.file.write(&[std::io::IoSlice::new(&[0])], 0, false).map(drop)
+    } else {
+        Ok(())
     }
 }
 

@@ -2,8 +2,8 @@
 //! them with its descriptors; so they are given a name where nobody sees it, until they are closed.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use iofwd_mount::Errno;
 
@@ -11,22 +11,35 @@ use crate::backend::posix::{Identity, Inode, Key};
 
 use super::Agent;
 use super::nodes::Node;
-use super::state::State;
+use super::state::{State, Unused};
 
 /// A name that nobody sees; gone when it is dropped.
 #[derive(Debug)]
-pub(super) struct HiddenName(Option<PathBuf>);
+pub(super) struct HiddenName {
+    state: Arc<State>,
+    file: Key,
+    stays: bool,
+}
 
 impl HiddenName {
+    fn new(state: &Arc<State>, file: Key) -> HiddenName {
+        state.hidden.begin_use(file);
+        HiddenName { state: Arc::clone(state), file, stays: false }
+    }
+
     /// It stays, for another agent.
     pub(super) fn leave(mut self) {
-        self.0 = None;
+        self.stays = true;
     }
 }
 
 impl Drop for HiddenName {
     fn drop(&mut self) {
-        let Some(path) = self.0.take() else { return };
+        self.state.hidden.end_use(self.file);
+        if self.stays {
+            return;
+        }
+        let path = self.state.hidden.path(self.file);
         if let Err(error) = Identity::as_agent(|| std::fs::remove_file(&path)) {
             tracing::warn!(%error, name = %path.display(), "a hidden name could not be removed");
         }
@@ -38,7 +51,7 @@ impl Agent {
     /// file is kept.
     pub(super) fn keeping<T>(
         &self,
-        parent: &std::sync::Arc<Inode>,
+        parent: &Arc<Inode>,
         name: &OsStr,
         act: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
@@ -53,35 +66,42 @@ impl Agent {
     }
 
     /// Give what is about to lose its last name another one, if it is open.
-    fn hide(
-        &self,
-        parent: &std::sync::Arc<Inode>,
-        name: &OsStr,
-    ) -> Option<(std::sync::Arc<Node>, HiddenName)> {
+    fn hide(&self, parent: &Arc<Inode>, name: &OsStr) -> Option<(Arc<Node>, HiddenName)> {
         let survival = self.survival.as_ref()?;
         let found = parent.lookup(name).ok()?;
         let node = self.nodes.known(found.key).filter(|node| node.is_open())?;
         if !node.inode.is_file() || found.attr.links != 1 {
             return None;
         }
-        let path = hidden_path(&survival.state, found.key);
+        let path = survival.state.hidden.path(found.key);
         // A state directory on another file system cannot have it: such files are lost with the agent.
         Identity::as_agent(|| node.inode.link_at(&path)).ok()?;
-        Some((node, HiddenName(Some(path))))
+        Some((node, HiddenName::new(&survival.state, found.key)))
+    }
+
+    /// Give up files without a name that nobody came back for.
+    pub(super) fn sweep_hidden(&self, unused: &mut Unused, now: Instant, grace: Duration) {
+        let Some(survival) = &self.survival else { return };
+        let swept = unused.sweep(&survival.state.hidden, now, grace).unwrap_or_default();
+        for path in swept {
+            let removed = match &self.keeper {
+                Some(keeper) => keeper.remove_hidden(&path),
+                None => std::fs::remove_file(&path).map_err(Errno::from),
+            };
+            match removed {
+                Ok(()) => tracing::info!("gave up a file without a name that nobody came back for"),
+                Err(error) => tracing::warn!(%error, "a hidden name could not be removed"),
+            }
+        }
     }
 
     /// A file is opened again that had lost its last name before the agent died.
     pub(super) fn find_hidden(&self, node: &Node) {
         let Some(survival) = &self.survival else { return };
-        let path = hidden_path(&survival.state, node.inode.key());
+        let path = survival.state.hidden.path(node.inode.key());
         let mut hidden = node.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         if hidden.is_none() && Identity::as_agent(|| path.exists()) {
-            *hidden = Some(HiddenName(Some(path)));
+            *hidden = Some(HiddenName::new(&survival.state, node.inode.key()));
         }
     }
-}
-
-fn hidden_path(state: &State, key: Key) -> PathBuf {
-    let (major, minor) = key.device;
-    state.kept().join(format!("{major:x}-{minor:x}-{:x}", key.number))
 }

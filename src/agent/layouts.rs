@@ -106,8 +106,12 @@ impl Layouts {
         let device = open.node.inode.key().device;
         let engine = self.devices.get(&device).map(|engine| *engine);
         let source = Descriptor(open.file.as_fd());
-        let (engine, said) = match engine {
+        match engine {
             Some(Engine::Plain) => return None,
+            // Who may write a file need not be allowed to read its attributes.
+            _ => Identity::assume_agent(),
+        }
+        let (engine, said) = match engine {
             Some(engine) => {
                 let said = layout::ask(engine, &source, &self.advice);
                 (engine, said.unwrap_or_else(|| Ok(Description::plain())))
@@ -183,8 +187,6 @@ impl Agent {
     }
 
     fn ask_for_layout(&self, open: &OpenFile, attr: &Attr) {
-        // Who may write a file need not be allowed to read its attributes.
-        Identity::assume_agent();
         let begin = Instant::now();
         let Some((asked, mut description)) = self.layouts.ask(open) else {
             self.layouts.counts.hit();

@@ -19,6 +19,8 @@ use super::state::{Deed, Identified, Intent, Record, Spot, State, Verdict};
 
 mod append;
 
+pub(super) use append::{settle_end, settled, shrinking};
+
 /// The right to do a call of a client, once.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticket {
@@ -142,7 +144,7 @@ impl Ticket {
                 let is_there = now == Some(*moved);
                 (is_there == (spot == *to)).then_some(Verdict::Done)
             }
-            Deed::Append { .. } | Deed::Shift { .. } => None,
+            Deed::Append { .. } | Deed::Shift { .. } | Deed::Shrink { .. } => None,
         };
         tracing::info!(id = left.id, ?verdict, "looked what came of a call whose agent died");
         if let Some(verdict) = verdict {

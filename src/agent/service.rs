@@ -21,14 +21,14 @@ use crate::layout::pvfs::Ranges;
 use crate::link::Hub;
 use crate::penalty::Penalties;
 use crate::report::Report;
-use crate::settings::{self, Settings, Transport};
+use crate::settings::{self, AgentPlace, Settings, Transport};
 use crate::tls::AgentTls;
 use crate::wire::greeting::Bytes32;
 
 use super::engine::{EngineSettings, LayoutSettings};
 use super::export::Export;
 use super::session::{Counts, Rights, Session, Squash};
-use super::state::{Orphans, State};
+use super::state::{Number, Orphans, State, Unused};
 use super::{Forwarder, Survival};
 
 pub(super) use clients::Wanted;
@@ -48,7 +48,9 @@ pub struct Service {
     pub(super) pages: Pages,
     /// What outlives the agent, if anything does.
     state: Option<Arc<State>>,
-    orphans: Mutex<(Instant, Orphans)>,
+    /// Which of several agents it is, as long as it lives.
+    _number: Option<Number>,
+    orphans: Mutex<(Instant, Orphans, Unused)>,
     begun: Instant,
     is_stopping: AtomicBool,
 }
@@ -107,6 +109,8 @@ impl Service {
         engine.layouts = layouts(&settings.layout)?;
         engine.check()?;
         let state = open_state(&settings)?;
+        let number = number(&settings, state.as_deref())?;
+        engine.place.index = number.as_ref().map(|number| number.number).or(engine.place.index);
         let exports: Result<Vec<Export>, String> = settings
             .exports
             .iter()
@@ -130,7 +134,8 @@ impl Service {
             penalties: Mutex::default(),
             pages: Pages::default(),
             state,
-            orphans: Mutex::new((Instant::now(), Orphans::default())),
+            _number: number,
+            orphans: Mutex::new((Instant::now(), Orphans::default(), Unused::default())),
             begun: Instant::now(),
             is_stopping: AtomicBool::new(false),
         }))
@@ -164,14 +169,23 @@ impl Service {
     }
 
     fn root(&self, export: &Export, subtree: &[u8]) -> Result<NodeId, String> {
-        if subtree.iter().all(|byte| *byte == b'/') {
+        if self.subtree(export, subtree)?.is_empty() {
             return Ok(NodeId::ROOT);
         }
         let shown = clean(&String::from_utf8_lossy(subtree));
+        export.subtree(subtree).map_err(|errno| format!("'{shown}' below it: {errno}"))
+    }
+
+    /// The directory below an export that a client wants, if it may; empty if it wants all of it.
+    fn subtree<'p>(&self, export: &Export, subtree: &'p [u8]) -> Result<&'p [u8], String> {
+        if subtree.iter().all(|byte| *byte == b'/') {
+            return Ok(&[]);
+        }
         if !export.settings.subtrees {
+            let shown = clean(&String::from_utf8_lossy(subtree));
             return Err(format!("directories below it, like '{shown}', cannot be mounted"));
         }
-        export.subtree(subtree).map_err(|errno| format!("'{shown}' below it: {errno}"))
+        Ok(subtree)
     }
 
     /// How long an address has to wait before it may try a key again.
@@ -317,6 +331,28 @@ fn open_state(settings: &Settings) -> Result<Option<Arc<State>>, String> {
             Ok(None)
         }
     }
+}
+
+/// Which of several agents this one is, held against the others.
+fn number(settings: &Settings, state: Option<&State>) -> Result<Option<Number>, String> {
+    let AgentPlace { index, count } = settings.agent;
+    let Some(state) = state.filter(|_| count > 1) else {
+        let told = index.map(|_| None);
+        return told.ok_or("agent.index: set it, or state: where agents agree on numbers".into());
+    };
+    let explain = |error: std::io::Error| format!("agent.index: cannot take a number: {error}");
+    let Some(index) = index else {
+        let free = state.free_number(count).map_err(explain)?;
+        let none = || format!("agent.count: there are {count} agents with this state already");
+        let number = free.ok_or_else(none)?;
+        tracing::info!(index = number.number, count, "this is the number that was free");
+        return Ok(Some(number));
+    };
+    let taken = state.take_number(index).map_err(explain)?;
+    if taken.is_none() {
+        tracing::warn!(index, "another agent with this state has the same number: they will meet");
+    }
+    Ok(taken)
 }
 
 /// How the engines of an agent are set up.

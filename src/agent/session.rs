@@ -7,6 +7,7 @@
 mod connection;
 mod dispatch;
 mod once;
+mod passing;
 mod responder;
 mod restore;
 mod rights;
@@ -26,7 +27,7 @@ use iofwd_mount::{Errno, Reply};
 
 use crate::link::{Hub, Link};
 
-use super::state::{Opening, Record};
+use super::state::{Opening, Record, State};
 use super::{Agent, Forwarder};
 use connection::Connection;
 
@@ -44,6 +45,8 @@ pub struct Session {
     rights: Rights,
     /// Its file among those that outlive the agent; without one it cannot come back.
     record: Option<Arc<Record>>,
+    /// Where that file is.
+    state: Option<Arc<State>>,
     /// Nodes it was told of.
     nodes: DashMap<NodeId, Told>,
     /// What it calls nodes that it knows from another agent.
@@ -132,20 +135,22 @@ pub(super) struct Terms {
     pub(super) root: NodeId,
     /// As whom.
     pub(super) rights: Rights,
-    /// What outlives the agent of it.
-    pub(super) record: Option<Record>,
+    /// What outlives the agent of it, and where it is kept.
+    pub(super) record: Option<(Record, Arc<State>)>,
 }
 
 impl Session {
     /// A client that has no connection yet.
     pub(super) fn new(terms: Terms, counts: Arc<Counts>) -> Arc<Session> {
+        let (record, state) = terms.record.unzip();
         let session = Arc::new(Session {
             id: terms.id,
             client: terms.client,
             agent: terms.agent,
             root: terms.root,
             rights: terms.rights,
-            record: terms.record.map(Arc::new),
+            record: record.map(Arc::new),
+            state,
             nodes: DashMap::new(),
             aliases: DashMap::new(),
             files: DashMap::new(),
@@ -161,6 +166,9 @@ impl Session {
             let state = Arc::clone(&survival.state);
             agent.locks.write_down(session.id, state, record.name());
         }
+        if let Some(keeper) = session.agent.local().and_then(|agent| agent.keeper.as_ref()) {
+            keeper.visited(&session);
+        }
         session
     }
 
@@ -174,9 +182,20 @@ impl Session {
         self.agent.local().ok_or(Errno::ESTALE)
     }
 
-    /// What the client shows to get a node, or what is open, back; empty if it cannot.
-    fn vouch(&self, node: NodeId, opening: Option<Opening>) -> Box<[u8]> {
-        self.agent.local().map_or_else(Box::default, |agent| agent.vouch(node, opening))
+    /// What the client shows to get a node back; empty if it cannot.
+    fn vouch(&self, node: NodeId) -> Box<[u8]> {
+        if let Some(passage) = self.agent.passage() {
+            return passage.voucher(node);
+        }
+        self.agent.local().map_or_else(Box::default, |agent| agent.vouch(node, None))
+    }
+
+    /// What the client shows to have something open again; empty if it cannot.
+    fn vouch_open(&self, node: NodeId, handle: HandleId, opening: Opening) -> Box<[u8]> {
+        if let Some(passage) = self.agent.passage() {
+            return passage.voucher_open(handle);
+        }
+        self.agent.local().map_or_else(Box::default, |agent| agent.vouch(node, Some(opening)))
     }
 
     /// Its number.
@@ -239,12 +258,19 @@ impl Session {
     }
 
     /// End it if it has had no connection for so long. Whether it is over.
-    pub(super) fn end_if_alone(&self, grace: Duration) -> bool {
+    pub(super) fn end_if_alone(self: &Arc<Session>, grace: Duration) -> bool {
         let alone = self.links().alone_since.is_some_and(|since| since.elapsed() >= grace);
-        if alone && !self.has_ended() {
-            self.end();
+        if !alone || self.has_ended() {
+            return self.has_ended();
         }
-        self.has_ended()
+        if self.agent.passage().is_none() {
+            self.end();
+            return true;
+        }
+        // Somebody else is told, who may take his time.
+        let session = Arc::clone(self);
+        let ending = std::thread::Builder::new().name("iofwd-ending".into());
+        ending.spawn(move || session.end()).is_ok()
     }
 
     /// The client does not come back: nothing is left of it.
@@ -253,6 +279,9 @@ impl Session {
             return;
         }
         tracing::info!(client = self.client, session = self.id, "client left");
+        if let Some(passage) = self.agent.passage() {
+            return self.end_elsewhere(passage);
+        }
         if let (Some(record), Some(agent)) = (&self.record, self.agent.local())
             && let Some(survival) = &agent.survival
         {
@@ -270,7 +299,10 @@ impl Session {
                 agent.locks.written_no_more(self.id);
             }
             self.leave_hidden();
-            self.give_back();
+            // What is kept elsewhere stays there.
+            if self.agent.passage().is_none() {
+                self.give_back();
+            }
             self.close("the client goes on with another agent");
         }
     }

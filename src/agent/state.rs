@@ -5,8 +5,10 @@
 //! it, and that is the promise. Agents that share a directory share their clients.
 
 mod claim;
+mod hidden;
 mod intent;
 mod locked;
+mod number;
 mod orphans;
 mod places;
 mod verdict;
@@ -24,11 +26,13 @@ use sha2::{Digest, Sha256};
 use crate::wire::greeting::Bytes32;
 
 pub(super) use claim::Record;
-pub(super) use intent::{Deed, Intent, Names, Spot};
+pub(super) use hidden::{HiddenNames, Unused};
+pub(super) use intent::{Deed, Held, Intent, Names, Spot};
 pub(super) use locked::{Holder, LockedFiles};
+pub(super) use number::Number;
 pub(super) use orphans::Orphans;
 pub(super) use verdict::{Identified, Verdict};
-pub(super) use voucher::{Opening, Voucher};
+pub(super) use voucher::{Opening, Voucher, opening_in};
 
 /// The name of a client in the directory.
 pub(super) type SessionName = [u8; 16];
@@ -43,6 +47,8 @@ pub(super) struct State {
     incarnation: u64,
     pub(super) names: Names,
     pub(super) locked: LockedFiles,
+    /// Files that lost their last name while they were open.
+    pub(super) hidden: HiddenNames,
 }
 
 impl State {
@@ -50,13 +56,14 @@ impl State {
     pub(super) fn open(directory: &Path) -> io::Result<State> {
         let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         make(directory)?;
-        for name in [SESSIONS, WANTED, LOCKS, KEPT] {
+        for name in [SESSIONS, WANTED, LOCKS, KEPT, number::DIRECTORY] {
             make(&directory.join(name))?;
         }
         let (secret, incarnation) = found(&directory.join("found"))?;
         Ok(State {
             names: Names::open(&directory.join("names"))?,
             locked: LockedFiles::new(directory.join(LOCKS)),
+            hidden: HiddenNames::open(directory)?,
             directory: directory.to_owned(),
             secret,
             incarnation,
@@ -66,11 +73,6 @@ impl State {
     /// Numbers from here on are this agent's alone.
     pub(super) fn first_number(&self) -> u64 {
         self.incarnation << NUMBER_BITS
-    }
-
-    /// Where files are kept that lost their last name while they were open.
-    pub(super) fn kept(&self) -> PathBuf {
-        self.directory.join(KEPT)
     }
 
     fn session_path(&self, name: &SessionName) -> PathBuf {

@@ -134,8 +134,10 @@ pub(super) const EXAMPLES: &str = "Examples:\n  \
     iofwd bench --compare policy=fifo,hbrr,sw,twins --mount-options servers=4,stripe=64K \\\n      \
     --repeat 8 /scratch/project\n\n\
     Everything is done in a new directory PATH/iofwd-bench-PID, which is removed afterwards.\n\
-    Opening and closing files is not measured. Two settings are called different if Welch's t\n\
-    test, corrected for the number of pairs (Holm), says so at 99.7 %.";
+    Opening and closing files is not measured. Making and checking bytes for --verify is part of\n\
+    makespan and bandwidth, not of latencies. Runs of less than a second are often slower\n\
+    than long ones: choose --size or --periods accordingly. Two settings are\n\
+    called different if Welch's t test, corrected for the number of pairs (Holm), says so at 99.7 %.";
 
 pub(super) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let plan = plan(arguments)?;

@@ -80,6 +80,7 @@ fn ping(arguments: &CtlArguments, count: u32, json: bool) -> Result<ExitCode, Fa
         connections: 1,
         patience: PATIENCE,
         loss_bound: Duration::ZERO,
+        deadline: None,
         begins_anew: false,
     };
     let client = Client::connect(Arc::new(how)).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! `iofwd mount`: checks what was typed, mounts, serves until it is unmounted.
 
+mod agents;
 mod behind;
 
 use std::io;
@@ -16,17 +17,17 @@ use crate::agent::Agent;
 use crate::agent::engine::{EngineSettings, LayoutSettings};
 use crate::agent::look::Names;
 use crate::backend::posix::{self, Identity};
-use crate::client::{Address, Client, How, Source};
+use crate::client::Source;
 use crate::key::Key;
 use crate::mounts;
 use crate::settings::AgentPlace;
 use crate::striped::{Setup, Striped};
-use crate::tls::{self, ClientTls};
 
 use super::background::{self, Parent, Side};
 use super::log::LogArguments;
-use super::{Failure, MountArguments, OnLoss, layout, quantity, say_error, signals};
+use super::{Failure, MountArguments, layout, quantity, say_error, signals};
 
+use agents::Agents;
 pub(super) use behind::{Behind, settle};
 use behind::{finish, publish, shown};
 
@@ -45,8 +46,8 @@ struct Plan {
 enum From {
     /// A directory, through an agent of our own.
     Directory(PathBuf),
-    /// What an agent elsewhere exports.
-    Agent(Box<How>),
+    /// What agents elsewhere export.
+    Agents(Agents),
     /// Files striped over data servers, through an agent of our own.
     Servers(Box<Setup>),
 }
@@ -94,19 +95,19 @@ fn serve(plan: Plan, parent: &mut Parent) -> Result<ExitCode, Failure> {
 
 impl From {
     fn set_key(&mut self, file: &Path) -> Result<(), Failure> {
-        let key = match self {
-            From::Agent(how) => &mut how.key,
-            From::Servers(setup) => &mut setup.key,
+        let key = || Key::load(file).map_err(|error| error.to_string());
+        match self {
+            From::Agents(agents) => agents.set_key(&key()?),
+            From::Servers(setup) => setup.key = Some(key()?),
             From::Directory(_) => return Err("key_file: a directory needs no key".into()),
-        };
-        *key = Some(Key::load(file).map_err(|error| error.to_string())?);
+        }
         Ok(())
     }
 
     fn set_loss_bound(&mut self, bound: Duration) -> Result<(), Failure> {
         match self {
-            From::Agent(how) => {
-                how.loss_bound = bound;
+            From::Agents(agents) => {
+                agents.set_loss_bound(bound);
                 Ok(())
             }
             From::Servers(setup) => {
@@ -135,14 +136,11 @@ impl From {
                 publish(metrics, &striped, Striped::snapshot)?;
                 Ok(striped)
             }
-            From::Agent(_) if metrics.is_some() => {
+            From::Agents(_) if metrics.is_some() => {
                 Err("--metrics: the agent has the numbers; set [telemetry] listen in its settings"
                     .into())
             }
-            From::Agent(how) => match Client::connect(Arc::from(how)) {
-                Ok(client) => Ok(client),
-                Err(error) => Err(error.to_string()),
-            },
+            From::Agents(agents) => Ok(agents.connect()?),
         }
     }
 }
@@ -237,32 +235,16 @@ fn source(arguments: &MountArguments, mountpoint: &Path) -> Result<(From, String
         let path = typed.canonicalize().map_err(|error| {
             format!(
                 "cannot use {} as the source: {error}; write a directory, HOST:PORT/EXPORT or \
-                 unix:PATH",
+                 unix:PATH:EXPORT",
                 typed.display()
             )
         })?;
         let shown = path.display().to_string();
         return Ok((From::Directory(path), shown));
     };
-    let key = arguments.key_file.as_deref().map(Key::load).transpose();
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    let client = format!("{}:{}", host.to_string_lossy(), mountpoint.display());
-    let how = How {
-        key: key.map_err(|error| error.to_string())?,
-        tls: tls(arguments, &agent)?,
-        job_variables: arguments.job_variables.clone(),
-        connections: arguments.connections as usize,
-        patience: Duration::from_secs(arguments.connect_timeout),
-        begins_anew: true,
-        loss_bound: match arguments.on_loss {
-            OnLoss::Wait => Duration::from_secs(arguments.loss_bound),
-            OnLoss::Error => Duration::ZERO,
-        },
-        source: agent.spread(arguments.spread, &client),
-        client,
-    };
+    let agents = Agents::new(arguments, &agent, mountpoint)?;
     let shown = arguments.source.display().to_string();
-    Ok((From::Agent(Box::new(how)), shown))
+    Ok((From::Agents(agents), shown))
 }
 
 /// Files striped over these data servers.
@@ -284,23 +266,6 @@ fn servers(arguments: &MountArguments, list: &str) -> Result<(From, String), Fai
 
 /// How long a data server that is away is waited for.
 const SERVERS_PATIENCE: Duration = Duration::from_secs(60);
-
-/// How the connection is made safe, if it is to be.
-fn tls(arguments: &MountArguments, agent: &Source) -> Result<Option<ClientTls>, Failure> {
-    let Some(ca) = arguments.tls_ca.as_deref() else { return Ok(None) };
-    let first = agent.agents.first().ok_or("there is no agent to connect to")?;
-    let host = match first {
-        Address::Tcp(host) => host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host),
-        Address::Unix(_) => return Err("--tls-ca: a unix socket needs no encryption".into()),
-    };
-    let name = arguments.tls_name.as_deref().unwrap_or(host.trim_matches(['[', ']']));
-    let files = (arguments.tls_certificate.as_deref(), arguments.tls_private_key.as_deref());
-    let identity = match files {
-        (Some(certificate), Some(private_key)) => Some(tls::Identity { certificate, private_key }),
-        _ => None,
-    };
-    ClientTls::load(ca, name, identity).map(Some).map_err(|error| error.to_string())
-}
 
 impl Plan {
     /// One word behind `-o`: ours, or for the kernel.

@@ -52,6 +52,9 @@ pub(super) struct ServerArguments {
     /// Length of the windows in which agents that meet here are counted; best that of the agents
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::span)]
     window: Span,
+    /// For how long what a client of an agent holds is kept when its agent is gone
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::span)]
+    grace: Span,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -91,8 +94,9 @@ fn settings(arguments: &ServerArguments) -> Result<Settings, Failure> {
     let listen = serde_json::Value::from(arguments.listen.as_str());
     let text = format!(
         "listen = [{listen}]\n{key}state = {}\n[limits]\nmemory_per_client = \"256M\"\n\
-         [[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
+         grace = \"{}ms\"\n[[export]]\nname = \"{EXPORT}\"\npath = {}\nsquash = \"none\"\n",
         quoted(&path.join("state")),
+        arguments.grace.as_nanos() / 1_000_000,
         quoted(&path)
     );
     Settings::parse(&text, "iofwd server").map_err(|error| error.to_string())

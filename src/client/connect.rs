@@ -2,8 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -14,13 +14,14 @@ use crate::link::{Hub, Link};
 use crate::tls::{ClientTls, TlsError};
 use crate::wire::greeting::{Bytes32, Purpose, Reception, Welcome};
 
+use super::acting::Acting;
 use super::callers::Callers;
 use super::connection::{Connection, Receiver};
 use super::presence::Presence;
 use super::reach::{Way, unexpected};
 use super::resume::{self, Alarm};
 use super::source::{Address, Source};
-use super::{Client, watch};
+use super::{Client, acting, watch};
 
 /// How a client connects.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct How {
     /// How long applications wait for an agent that is lost; then they get errors until it, or
     /// another one, is back.
     pub loss_bound: Duration,
+    /// Calls that take longer fail, whatever they wait for; what they asked for may still be done.
+    pub deadline: Option<Duration>,
     /// Go on with an agent that never heard of this client, if there is no other.
     pub begins_anew: bool,
 }
@@ -61,11 +64,21 @@ pub enum ConnectError {
     Here(io::Error),
 }
 
+/// What to try when nobody is there. An export behind a socket is easily written as behind a host.
+fn advice(agent: &Address, error: &io::Error) -> &'static str {
+    match (agent, error.kind()) {
+        (Address::Unix(_), io::ErrorKind::NotADirectory) => {
+            "an export stands behind a colon: unix:PATH:EXPORT"
+        }
+        (Address::Unix(_) | Address::Tcp(_), _) => "does iofwd agent run there?",
+    }
+}
+
 impl std::fmt::Display for ConnectError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ConnectError::Unreachable(agent, error) => {
-                write!(f, "cannot reach an agent at {agent}: {error}; does iofwd agent run there?")
+                write!(f, "cannot reach an agent at {agent}: {error}; {}", advice(agent, error))
             }
             ConnectError::Unsafe(agent, error) => {
                 write!(f, "no safe connection to {agent}: {error}")
@@ -102,31 +115,76 @@ impl Client {
             return Err(failed.unwrap_or_else(|| ConnectError::Here(unexpected())));
         };
         let hub = Hub::start(THREADS, usize::MAX).map_err(ConnectError::Here)?;
+        let client = Client::new(how, hub, (at, &welcome), Some(runtime), None);
+        client.carry(sockets, &welcome).map_err(ConnectError::Here)?;
+        client.start(&welcome)?;
+        Ok(client)
+    }
+
+    /// A client that nothing carries yet.
+    pub(super) fn new(
+        how: Arc<How>,
+        hub: Arc<Hub>,
+        (at, welcome): (usize, &Welcome),
+        runtime: Option<Runtime>,
+        acting: Option<Acting>,
+    ) -> Arc<Client> {
         let alarm = Arc::new(Alarm::default());
         let connection = |_| Connection::new(Arc::clone(&alarm), Arc::clone(&hub));
-        let connections: Vec<_> = (0..how.connections).map(connection).collect();
-        let links = adopt(&hub, &connections, sockets, 0).map_err(ConnectError::Here)?;
-        for (connection, link) in connections.iter().zip(links) {
-            connection.carry(link, welcome.grant as usize);
-        }
-        let idle = Duration::from_millis(u64::from(welcome.idle_ms));
-        let client = Arc::new(Client {
-            connections,
+        let first = acting.as_ref().map_or(1, |_| acting::FIRST);
+        Arc::new(Client {
+            connections: (0..how.connections).map(connection).collect(),
             callers: Callers::new(how.job_variables.clone()),
-            next: AtomicU64::new(1),
+            next: AtomicU64::new(first),
             budget: Budget::new(WAITING_BYTES),
             hub,
             holdings: Arc::default(),
             places: Arc::default(),
             presence: Presence::new(at, welcome),
             alarm,
+            shares: OnceLock::new(),
             runtime,
+            acting,
             how,
-        });
-        resume::start(&client).map_err(ConnectError::Here)?;
-        watch::start(&client, idle).map_err(ConnectError::Here)?;
-        Ok(client)
+        })
     }
+
+    /// Be carried by these from the beginning.
+    pub(super) fn carry(&self, sockets: Vec<OwnedFd>, welcome: &Welcome) -> io::Result<()> {
+        let links = adopt(&self.hub, &self.connections, sockets, 0)?;
+        for (connection, link) in self.connections.iter().zip(links) {
+            connection.carry(link, welcome.grant as usize);
+        }
+        Ok(())
+    }
+
+    /// Have somebody look after it.
+    pub(super) fn start(self: &Arc<Client>, welcome: &Welcome) -> Result<(), ConnectError> {
+        let idle = Duration::from_millis(u64::from(welcome.idle_ms));
+        resume::start(self).map_err(ConnectError::Here)?;
+        watch::start(self, idle).map_err(ConnectError::Here)
+    }
+
+    /// Ask an agent to be let in.
+    pub(super) fn gather(
+        &self,
+        agent: &Address,
+        purpose: &Purpose,
+    ) -> Result<Gathered, ConnectError> {
+        match &self.runtime {
+            Some(runtime) => runtime.block_on(gather(&self.how, agent, purpose)),
+            None => gather_alone(&self.how, agent, purpose),
+        }
+    }
+}
+
+/// Ask an agent to be let in, with a runtime for that alone. Not where one runs already.
+pub(super) fn gather_alone(
+    how: &How,
+    agent: &Address,
+    purpose: &Purpose,
+) -> Result<Gathered, ConnectError> {
+    runtime(false)?.block_on(gather(how, agent, purpose))
 }
 
 /// Sockets that were let in become connections.
@@ -196,11 +254,7 @@ pub(super) enum Gathered {
 }
 
 /// The first connection makes the session, the others join it.
-pub(super) async fn gather(
-    how: &How,
-    agent: &Address,
-    purpose: &Purpose,
-) -> Result<Gathered, ConnectError> {
+async fn gather(how: &How, agent: &Address, purpose: &Purpose) -> Result<Gathered, ConnectError> {
     let (key, tls) = (how.key.as_ref(), how.tls.as_ref());
     let way = Way { agent, key, tls, patience: how.patience };
     let (welcome, first) = match way.enter(purpose).await? {

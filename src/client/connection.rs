@@ -13,12 +13,12 @@ use iofwd_mount::store::NodeId;
 
 use crate::budget::Budget;
 use crate::link::{Frame, Handler, Hub, Link, Outgoing};
-use crate::wire::answer::Answer;
+use crate::wire::answer::{Answer, Value};
 use crate::wire::call::{Call, Request};
 use crate::wire::frame::{self, PREFIX, Prefix};
 
 use super::callers::Who;
-use super::pending::{Ask, Asker, Pending, Then};
+use super::pending::{self, Ask, Asker, Payload, Pending, Then};
 use super::resume::Alarm;
 
 /// A connection to the agent.
@@ -95,6 +95,7 @@ impl Connection {
             room: 0,
             told: 0,
             then,
+            is_late: false,
             share: None,
         };
         self.state().pending.insert(id, pending);
@@ -130,7 +131,7 @@ impl Connection {
     /// Send a call, or keep it until there is room.
     pub(super) fn ask(&self, asker: &Asker<'_>, ask: Ask<'_>, budget: &Arc<Budget>, then: Then) {
         // In case it has to be sent again; before anybody else has to wait for it.
-        let payload = Arc::new(self.hub.copy(ask.payload));
+        let payload = Arc::new(Payload::of(ask.payload, &self.hub));
         let mut state = self.state();
         let link = state.link.clone();
         let slot = state.slot(link.as_ref(), asker.who);
@@ -151,6 +152,7 @@ impl Connection {
             room: ask.room,
             told: 0,
             then,
+            is_late: false,
             share: None,
         };
         self.load.fetch_add(cost, Ordering::Relaxed);
@@ -226,18 +228,20 @@ impl Connection {
         count
     }
 
-    /// Let those go who wait for such calls; the calls are sent again when there is an agent.
-    pub(super) fn detach(&self, which: impl Fn(&Pending) -> bool) {
+    /// Let those go who wait for such calls, with an error. The calls stay, and are sent again if need
+    /// be: whatever they are about is in use until they are answered.
+    pub(super) fn detach(&self, errno: Errno, which: impl Fn(&Pending) -> bool) {
         let mut state = self.state();
         let State { pending, waiting, .. } = &mut *state;
         let all = pending.values_mut().chain(waiting.iter_mut().map(|(_, pending)| pending));
         let mut gone: Vec<Then> = Vec::new();
         for pending in all.filter(|pending| which(pending)) {
             pending.thread = 0;
+            pending.is_late = true;
             gone.push(std::mem::replace(&mut pending.then, Box::new(|_| {})));
         }
         drop(state);
-        gone.into_iter().for_each(|then| then(Err(Errno::EINTR)));
+        gone.into_iter().for_each(|then| then(Err(errno)));
     }
 
     /// Calls that have been waiting for so long, or twice, four times … as long, since last asked.
@@ -328,6 +332,16 @@ fn introduce(link: &Arc<Link>, slot: u32, who: &Who) {
     link.send(Outgoing { head: &head, payload: &[IoSlice::new(&groups)], share: None });
 }
 
+/// Give back what nobody waits for any more.
+fn give_back(link: &Arc<Link>, slot: u32, value: Value) {
+    for call in pending::give_back(value) {
+        // The number of no call: its answer is not waited for either.
+        let request = Request { id: u64::MAX, slot, once: None, call };
+        let head = frame::encode(&request, 0, 0);
+        link.send(Outgoing { head: &head, payload: &[], share: None });
+    }
+}
+
 /// A connection as the link knows it.
 pub(super) struct Receiver {
     pub(super) connection: Arc<Connection>,
@@ -351,6 +365,9 @@ impl Handler for Receiver {
         let Some(pending) = pending else { return };
         self.connection.load.fetch_sub(pending.cost, Ordering::Relaxed);
         self.connection.send_waiting();
+        if let (true, Ok(value)) = (pending.is_late, answer.result) {
+            give_back(link, pending.slot, value);
+        }
         let result = answer.result.map_err(Errno::from_raw);
         (pending.then)(result.map(|value| (value, frame.payload)));
     }

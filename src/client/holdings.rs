@@ -1,6 +1,8 @@
 //! What the client holds at the agent: nodes, open files, locks, and the vouchers for them. Enough to
 //! get all of it back from an agent that knows nothing of it.
 
+use std::collections::VecDeque;
+
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
 
@@ -151,6 +153,18 @@ impl Holdings {
         self.locks.clear();
     }
 
+    /// The names by which a node was seen last, from the root on; `None` if it has none.
+    pub(super) fn names(&self, node: NodeId) -> Option<VecDeque<Box<[u8]>>> {
+        let mut names = VecDeque::new();
+        let mut at = node;
+        while at != NodeId::ROOT {
+            let known = self.nodes.get(&at).filter(|known| !known.name.is_empty())?;
+            names.push_front(known.name.clone());
+            at = (names.len() < DEPTH_MOST).then_some(known.parent)?;
+        }
+        Some(names)
+    }
+
     /// Where a node was seen last, from the root on.
     pub(super) fn path(&self, node: NodeId) -> String {
         let mut names = Vec::new();
@@ -187,6 +201,11 @@ mod tests {
         holdings.told(FILE, b"v5", (NodeId(4), b"old"));
         holdings.told(FILE, b"v5", (NodeId(4), b"new"));
         assert_eq!(holdings.path(FILE), "directory/new");
+        let names: Vec<_> = holdings.names(FILE).into_iter().flatten().collect();
+        assert_eq!(names, [Box::from(*b"directory"), Box::from(*b"new")] as [Box<[u8]>; 2]);
+        holdings.told(NodeId(6), b"v6", (NodeId(4), b""));
+        assert_eq!(holdings.names(NodeId(6)), None);
+        assert_eq!(holdings.names(NodeId(9)), None);
         holdings.forgotten(FILE, 1);
         assert_eq!(holdings.nodes.get(&FILE).map(|node| node.references), Some(1));
         holdings.forgotten(FILE, 1);

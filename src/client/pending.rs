@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use iofwd_mount::Errno;
 use iofwd_mount::caller::RequestKey;
+use iofwd_mount::payload::{self, Kept};
+use iofwd_mount::store::{Entry, NodeId};
 
 use crate::budget::Share;
-use crate::link::Buffer;
+use crate::link::{Buffer, Hub};
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, PREFIX};
@@ -54,12 +56,46 @@ pub(super) struct Pending {
     pub(super) since: Instant,
     /// As it was sent first.
     pub(super) head: Vec<u8>,
-    pub(super) payload: Arc<Buffer>,
+    pub(super) payload: Arc<Payload>,
     pub(super) room: usize,
     /// How often it was told that it takes long.
     pub(super) told: u32,
     pub(super) then: Then,
+    /// Whoever asked waits no more: what it gets is to be given back.
+    pub(super) is_late: bool,
     pub(super) share: Option<Share>,
+}
+
+/// The bytes of a call, in case it has to be sent again.
+#[derive(Debug, Default)]
+pub(super) enum Payload {
+    /// There are none.
+    #[default]
+    None,
+    /// Where they were read from the kernel.
+    Kept(Kept),
+    Copied(Buffer),
+}
+
+impl Payload {
+    pub(super) fn of(bytes: &[u8], hub: &Hub) -> Payload {
+        if bytes.is_empty() {
+            return Payload::None;
+        }
+        payload::keep(bytes).map_or_else(|| Payload::Copied(hub.copy(bytes)), Payload::Kept)
+    }
+}
+
+impl std::ops::Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Payload::None => &[],
+            Payload::Kept(kept) => kept,
+            Payload::Copied(copy) => copy,
+        }
+    }
 }
 
 impl Pending {
@@ -79,6 +115,26 @@ impl Pending {
         let once = request.once.map(|once| Once { again: true, ..once });
         let request = Request { once, slot: self.slot, ..request };
         frame::encode(&request, self.payload.len(), self.room)
+    }
+}
+
+/// What gives back what a call got for somebody who has waited for too long, and left.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most answers hold nothing")]
+pub(super) fn give_back(value: Value) -> Vec<Call<'static>> {
+    let forget = |entry: Entry| Call::Forget { node: entry.attr.node, references: 1 };
+    match value {
+        Value::Entry(entry) => vec![forget(entry)],
+        Value::Opened(opened) => {
+            vec![Call::Release { node: opened.attr.node, handle: opened.handle }]
+        }
+        Value::OpenedDirectory(opened) => {
+            vec![Call::Releasedir { node: NodeId::ROOT, handle: opened.handle }]
+        }
+        Value::Created(created) => {
+            let node = created.entry.attr.node;
+            vec![Call::Release { node, handle: created.handle }, forget(created.entry)]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -32,7 +32,7 @@ struct State {
 
 impl Presence {
     /// It is there, for the first time.
-    pub(super) fn new(at: usize, welcome: Welcome) -> Presence {
+    pub(super) fn new(at: usize, welcome: &Welcome) -> Presence {
         let state = State {
             at,
             token: welcome.token,

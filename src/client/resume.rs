@@ -12,7 +12,7 @@ use iofwd_mount::Errno;
 use crate::wire::greeting::Purpose;
 
 use super::Client;
-use super::connect::{ConnectError, Gathered, gather};
+use super::connect::{ConnectError, Gathered};
 
 /// Rung when a connection is gone.
 #[derive(Debug, Default)]
@@ -173,7 +173,13 @@ impl Client {
                 Ok(_) => Ok(agents[*at].to_string()),
                 Err(error) => Err(error),
             },
-            Some(at) => Err(format!("the agent at {} does not know this client", agents[*at])),
+            Some(at) => {
+                // Nor will anybody ever: whoever asks finds out what to do without waiting.
+                if !self.how.begins_anew && unknown.len() == agents.len() {
+                    self.presence.give_up();
+                }
+                Err(format!("the agent at {} does not know this client", agents[*at]))
+            }
             None => Err(why),
         }
     }
@@ -181,7 +187,7 @@ impl Client {
     /// Whether the agent knows the client; then everything goes on.
     fn try_agent(&self, at: usize, purpose: &Purpose, is_new: bool) -> Result<bool, String> {
         let agent = &self.how.source.agents[at];
-        let gathered = self.runtime.block_on(gather(&self.how, agent, purpose));
+        let gathered = self.gather(agent, purpose);
         match gathered.map_err(|error: ConnectError| error.to_string())? {
             Gathered::Unknown => Ok(false),
             Gathered::Welcome(welcome, sockets) => {
@@ -199,7 +205,7 @@ impl Client {
     }
 
     /// Nobody will answer what is under way.
-    fn answer_all(&self) {
+    pub(super) fn answer_all(&self) {
         for (file, bytes) in self.unacknowledged() {
             tracing::error!(file, bytes, "not written");
             self.presence.not_written(file, bytes);

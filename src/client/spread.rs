@@ -11,13 +11,17 @@ pub enum Spread {
     Client,
     /// The one of this number, from 0 on.
     Number(usize),
+    /// As by the client's name; but reads and writes of each file go to the agent that it has.
+    File,
+    /// The same for each stripe of a file.
+    Stripe,
 }
 
 impl Spread {
     /// The order in which a client tries so many agents: the first by choice, then round the list.
     pub fn order(self, client: &str, agents: usize) -> impl Iterator<Item = usize> {
         let first = match self {
-            Spread::Client => {
+            Spread::Client | Spread::File | Spread::Stripe => {
                 (number(client).unwrap_or_else(|| hash(client)) % agents.max(1) as u64) as usize
             }
             Spread::Number(number) => number,
@@ -32,9 +36,11 @@ impl FromStr for Spread {
     fn from_str(text: &str) -> Result<Spread, String> {
         match (text, text.parse()) {
             ("client", _) => Ok(Spread::Client),
+            ("file", _) => Ok(Spread::File),
+            ("stripe", _) => Ok(Spread::Stripe),
             (_, Ok(number)) if number < AGENTS_MOST => Ok(Spread::Number(number)),
             _ => Err(format!(
-                "'{text}' chooses no agent: write client, or a number from 0 to {}",
+                "'{text}' chooses no agent: write client, file, stripe, or a number from 0 to {}",
                 AGENTS_MOST - 1
             )),
         }
@@ -45,6 +51,8 @@ impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Spread::Client => f.write_str("client"),
+            Spread::File => f.write_str("file"),
+            Spread::Stripe => f.write_str("stripe"),
             Spread::Number(number) => write!(f, "{number}"),
         }
     }
@@ -113,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_typed() {
-        for text in ["client", "0", "17"] {
+        for text in ["client", "file", "stripe", "0", "17"] {
             assert_eq!(text.parse::<Spread>().map(|spread| spread.to_string()), Ok(text.into()));
         }
         assert!("first".parse::<Spread>().expect_err("no choice").contains("from 0 to 1023"));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use iofwd_mount::Errno;
 use iofwd_mount::store::NodeId;
 
 use crate::wire::call::Call;
@@ -28,6 +29,24 @@ impl Client {
             found.extend(connection.overdue(STALLED).iter().filter_map(|it| self.stalled(it)));
         }
         found
+    }
+
+    /// Whoever has been waiting for so long gets an error. Not those who wait for a lock, who may wait
+    /// for ever.
+    pub(super) fn end_overdue(&self, deadline: Duration) {
+        let is_lock = |call: &Pending| matches!(call.request(), Some(request) if matches!(request.call, Call::Setlk(lock) if lock.wait));
+        let is_due =
+            |call: &Pending| call.thread != 0 && call.since.elapsed() >= deadline && !is_lock(call);
+        for connection in &self.connections {
+            let look =
+                |call: &Pending| is_due(call).then(|| (call.head.clone(), call.since.elapsed()));
+            for late in connection.sent(look).iter().filter_map(|late| self.stalled(late)) {
+                let seconds = late.waiting.as_secs();
+                tracing::error!(agent = %self.agent(), call = late.call, file = late.path, seconds,
+                    "not answered by the deadline: it failed");
+            }
+            connection.detach(Errno::from_raw(libc::ETIMEDOUT), is_due);
+        }
     }
 
     /// The call that has been waiting longest.

@@ -117,6 +117,7 @@ impl Store for Client {
     }
 
     fn open(&self, caller: &Caller, node: NodeId, how: OpenHow, reply: Reply<Opened>) {
+        let reply = self.opening(caller, how, reply, |opened| (opened.handle, opened.attr));
         self.opened(caller, node, Call::Open { node, how }, |opened| opened.handle, reply);
     }
 
@@ -129,6 +130,8 @@ impl Store for Client {
         new: NewNode,
         reply: Reply<Created>,
     ) {
+        let reply =
+            self.opening(caller, how, reply, |created| (created.handle, created.entry.attr));
         let call = Call::Create { parent, name: name.as_bytes(), how, new };
         self.made(caller, (parent, name), call, reply);
     }
@@ -146,12 +149,15 @@ impl Store for Client {
     }
 
     fn read(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
-        self.bytes(caller, Call::Read(at), at.size as usize, reply);
+        if let Some(reply) = self.read_elsewhere(caller, at, reply) {
+            self.read_own(caller, at, reply);
+        }
     }
 
     fn write(&self, caller: &Caller, at: WriteAt, data: &[u8], reply: Reply<u32>) {
-        let ask = Ask { call: Call::Write(at), payload: data, room: 0 };
-        self.ask(caller, ask, move |answered| reply.send(expect(&answered)));
+        if let Some(reply) = self.write_elsewhere(caller, at, data, reply) {
+            self.write_own(caller, at, data, reply);
+        }
     }
 
     fn flush(
@@ -165,11 +171,15 @@ impl Store for Client {
         // A process that becomes another program closes files on its way, when nothing can be
         // learned about it; and whoever it is may close them.
         self.holdings.flushing(node, owner.key);
+        let reply = self.everywhere(handle, reply, |other, node, handle, reply| {
+            other.flush(caller, node, handle, owner, reply);
+        });
         let call = Call::Flush { node, handle, owner: owner.key };
         self.unasked(caller.pid, call, || {}, reply);
     }
 
     fn release(&self, node: NodeId, handle: HandleId, reply: Reply<()>) {
+        self.close_elsewhere(handle);
         self.holdings.closing(handle);
         let holdings = Arc::clone(&self.holdings);
         let done = move || holdings.closed(handle);
@@ -184,6 +194,9 @@ impl Store for Client {
         data_only: bool,
         reply: Reply<()>,
     ) {
+        let reply = self.everywhere(handle, reply, |other, node, handle, reply| {
+            other.fsync(caller, node, handle, data_only, reply);
+        });
         self.plain(caller, Call::Fsync { node, handle, data_only }, reply);
     }
 
@@ -332,10 +345,22 @@ impl Store for Client {
 
     fn interrupt(&self, request: RequestKey) {
         let _ = self.connections.iter().any(|connection| connection.cancel(request));
+        self.others().for_each(|other| other.interrupt(request));
     }
 }
 
 impl Client {
+    /// Have the client's own agent read.
+    pub(super) fn read_own(&self, caller: &Caller, at: ReadAt, reply: DataReply) {
+        self.bytes(caller, Call::Read(at), at.size as usize, reply);
+    }
+
+    /// Have the client's own agent write.
+    pub(super) fn write_own(&self, caller: &Caller, at: WriteAt, data: &[u8], reply: Reply<u32>) {
+        let ask = Ask { call: Call::Write(at), payload: data, room: 0 };
+        self.ask(caller, ask, move |answered| reply.send(expect(&answered)));
+    }
+
     /// What the kernel does by itself, on nobody's behalf.
     fn unasked(
         &self,

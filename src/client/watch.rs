@@ -6,6 +6,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use iofwd_mount::Errno;
+
 use crate::link::Outgoing;
 use crate::process;
 use crate::wire::call::Call;
@@ -36,6 +38,9 @@ fn watch(client: &Weak<Client>, idle: Duration) {
         }
         if client.connections.iter().any(|connection| is_stuck(connection)) {
             look_for_ending(&client);
+        }
+        if let Some(deadline) = client.how.deadline {
+            client.end_overdue(deadline);
         }
         for stalled in client.newly_stalled() {
             let seconds = stalled.waiting.as_secs();
@@ -76,7 +81,7 @@ fn release_ending(client: &Client) {
         let waiting = connection.sent(|call| (call.thread != 0).then_some(call.thread));
         let ending: Vec<u32> =
             waiting.into_iter().filter(|thread| process::is_ending(*thread)).collect();
-        connection.detach(|call| ending.contains(&call.thread));
+        connection.detach(Errno::EINTR, |call| ending.contains(&call.thread));
     }
 }
 

@@ -101,6 +101,7 @@ impl Inbox {
                 self.have += at_hand;
                 continue;
             }
+            self.ahead.is_crowded = false;
             match socket::receive(&link.socket, head, payload)? {
                 None => return Ok(Received::Part),
                 Some(0) => return Err(torn()),
@@ -123,6 +124,8 @@ struct Ahead {
     bytes: Vec<u8>,
     used: usize,
     end: usize,
+    /// There was more than fitted.
+    is_crowded: bool,
 }
 
 impl Ahead {
@@ -136,8 +139,13 @@ impl Ahead {
 
     /// Read what is there, but not much. Everything from before is used.
     fn receive(&mut self, link: &Link) -> io::Result<Option<usize>> {
-        self.bytes.resize(AHEAD, 0);
-        let received = socket::receive(&link.socket, &mut self.bytes, &mut [])?;
+        // As long as they are small and come many at a time, more of them are read at a time.
+        let room = if self.is_crowded { AHEAD_MOST } else { AHEAD };
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
+        }
+        let received = socket::receive(&link.socket, &mut self.bytes[..room], &mut [])?;
+        self.is_crowded = received.is_some_and(|count| count >= AHEAD);
         (self.used, self.end) = (0, received.unwrap_or(0));
         if received.is_some() {
             link.heard.store(link.hub.elapsed(), RELAXED);
@@ -148,6 +156,8 @@ impl Ahead {
 
 /// Room for a request of a page with its head: one system call reads it.
 const AHEAD: usize = 6 << 10;
+/// Room for several.
+const AHEAD_MOST: usize = 48 << 10;
 
 impl Body {
     /// Where the bytes that are not there yet belong.

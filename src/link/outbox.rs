@@ -1,26 +1,41 @@
 //! The writing side of a connection: frames leave at once if the socket takes them; what it does
 //! not take is kept, in order, until it does.
+//!
+//! Whoever finds another thread at the socket leaves a small frame with it and goes on: the other
+//! sends both in one call. So do answers to requests that came together: they are gathered until
+//! the last of those is dealt with.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use super::buffer::{Buffer, Pool};
 use super::memory::Share;
 use super::{Link, socket};
 
-/// What is still to be sent.
+/// What the socket did not take yet. Locked by whoever sends.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: VecDeque<Kept>,
-    /// Frames that nobody waits for: they leave with the next one.
-    unhurried: Vec<u8>,
+    /// Of the last bytes that were gathered: the next ones find room.
+    spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Kept {
-    bytes: Vec<u8>,
+    bytes: Buffer,
     sent: usize,
-    _share: Option<Share>,
+    _shares: Vec<Share>,
+}
+
+/// Frames that leave with the next one. Locked for moments only.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    bytes: Vec<u8>,
+    shares: Vec<Share>,
+    /// Somebody waits for one of them.
+    is_urgent: bool,
 }
 
 /// A frame on its way out.
@@ -34,11 +49,30 @@ pub struct Outgoing<'a> {
     pub share: Option<Share>,
 }
 
+impl Outgoing<'_> {
+    /// Nothing but what was gathered.
+    const NOTHING: Outgoing<'static> = Outgoing { head: &[], payload: &[], share: None };
+
+    fn length(&self) -> usize {
+        self.head.len() + self.payload.iter().map(|part| part.len()).sum::<usize>()
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, outgoing: Outgoing<'_>) {
+        self.bytes.extend_from_slice(outgoing.head);
+        for part in outgoing.payload {
+            self.bytes.extend_from_slice(part);
+        }
+        self.shares.extend(outgoing.share);
+        self.is_urgent = true;
+    }
+}
+
 impl Outbox {
     /// Nothing of it will be sent any more.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
-        self.unhurried.clear();
     }
 
     /// Send what is kept, as far as the socket takes it. Whether all is gone.
@@ -55,34 +89,46 @@ impl Outbox {
         Ok(true)
     }
 
-    /// Send a frame, and keep what the socket does not take. Whether all is gone.
+    /// Send what was gathered and a frame, and keep what the socket does not take. Whether all is
+    /// gone.
     fn send(&mut self, link: &Link, outgoing: Outgoing<'_>) -> io::Result<bool> {
         let Outgoing { head, payload, share } = outgoing;
-        let unhurried = std::mem::take(&mut self.unhurried);
+        let spare = std::mem::take(&mut self.spare);
+        let Gathered { mut bytes, mut shares, .. } = std::mem::replace(
+            &mut *link.gathered(),
+            Gathered { bytes: spare, shares: Vec::new(), is_urgent: false },
+        );
+        shares.extend(share);
         let mut parts = Vec::with_capacity(payload.len() + 2);
-        parts.extend([IoSlice::new(&unhurried), IoSlice::new(head)]);
+        parts.extend([IoSlice::new(&bytes), IoSlice::new(head)]);
         parts.extend_from_slice(payload);
         let mut sent = 0;
         if self.queue.is_empty() {
             sent = socket::send(&link.socket, &parts)?.unwrap_or(0);
             let all: usize = parts.iter().map(|part| part.len()).sum();
             if sent == all {
+                bytes.clear();
+                self.spare = bytes;
                 return Ok(true);
             }
         }
-        let bytes = rest(&parts, sent);
-        self.queue.push_back(Kept { bytes, sent: 0, _share: share });
+        let bytes = rest(&parts, sent, &link.hub.buffers);
+        self.queue.push_back(Kept { bytes, sent: 0, _shares: shares });
         self.drain(link)
     }
 }
 
 /// The bytes of the parts behind the first `skip`.
-fn rest(parts: &[IoSlice<'_>], mut skip: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
+fn rest(parts: &[IoSlice<'_>], mut skip: usize, buffers: &Arc<Pool>) -> Buffer {
+    let all: usize = parts.iter().map(|part| part.len()).sum();
+    let mut bytes = buffers.buffer(all - skip);
+    let mut room = bytes.room();
     for part in parts {
         let passed = skip.min(part.len());
         skip -= passed;
-        bytes.extend_from_slice(&part[passed..]);
+        let (now, next) = room.split_at_mut(part.len() - passed);
+        now.copy_from_slice(&part[passed..]);
+        room = next;
     }
     bytes
 }
@@ -93,18 +139,54 @@ impl Link {
         if self.is_closed() {
             return;
         }
-        let result = self.outbox().send(self, outgoing);
-        self.after_sending(&result);
+        if outgoing.length() > SMALL {
+            let result = self.outbox().send(self, outgoing);
+            self.after_sending(&result);
+            return self.send_gathered();
+        }
+        let is_gathering = self.is_gathering.load(Ordering::Acquire);
+        if !is_gathering && let Some(mut outbox) = try_lock(&self.outbox) {
+            let result = outbox.send(self, outgoing);
+            drop(outbox);
+            self.after_sending(&result);
+        } else {
+            let mut gathered = self.gathered();
+            gathered.add(outgoing);
+            if is_gathering && gathered.bytes.len() < GATHERED_MOST {
+                return;
+            }
+        }
+        self.send_gathered();
+    }
+
+    /// Whether small frames wait for those that follow at once.
+    pub(super) fn gather(&self, gathers: bool) {
+        self.is_gathering.store(gathers, Ordering::Release);
+    }
+
+    /// Send what was gathered, or left by others while the socket was in use.
+    pub(super) fn send_gathered(self: &Arc<Link>) {
+        while self.gathered().is_urgent && !self.is_closed() {
+            // Whoever is at the socket comes here afterwards.
+            let Some(mut outbox) = try_lock(&self.outbox) else { return };
+            let result = outbox.send(self, Outgoing::NOTHING);
+            drop(outbox);
+            self.after_sending(&result);
+        }
+        if self.is_closed() {
+            self.give_up_sending();
+        }
     }
 
     /// Send a frame that nobody waits for: with the next one, or when many have come together.
     pub fn send_unhurried(self: &Arc<Link>, head: &[u8]) {
-        let mut outbox = self.outbox();
-        outbox.unhurried.extend_from_slice(head);
-        let is_many = outbox.unhurried.len() > UNHURRIED_MOST;
-        drop(outbox);
+        let mut gathered = self.gathered();
+        gathered.bytes.extend_from_slice(head);
+        let is_many = gathered.bytes.len() > UNHURRIED_MOST;
+        gathered.is_urgent |= is_many;
+        drop(gathered);
         if is_many {
-            self.send(Outgoing { head: &[], payload: &[], share: None });
+            self.send_gathered();
         }
     }
 
@@ -112,6 +194,7 @@ impl Link {
     pub(super) fn send_on(self: &Arc<Link>) {
         let result = self.outbox().drain(self);
         self.after_sending(&result);
+        self.send_gathered();
     }
 
     fn after_sending(self: &Arc<Link>, result: &io::Result<bool>) {
@@ -122,13 +205,36 @@ impl Link {
         }
     }
 
-    pub(super) fn outbox(&self) -> MutexGuard<'_, Outbox> {
+    /// Nothing of it will be sent any more.
+    pub(super) fn give_up_sending(&self) {
+        self.outbox().clear();
+        let gathered = std::mem::take(&mut *self.gathered());
+        drop(gathered);
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
 /// More bytes than these are not kept back.
 const UNHURRIED_MOST: usize = 4 << 10;
+/// A longer frame is sent from where it lies.
+const SMALL: usize = 16 << 10;
+/// What was gathered is sent when it is longer.
+const GATHERED_MOST: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -137,8 +243,9 @@ mod tests {
     #[test]
     fn what_was_not_taken_is_kept_in_order() {
         let parts = [IoSlice::new(b"abc"), IoSlice::new(b"de"), IoSlice::new(b"fgh")];
-        assert_eq!(rest(&parts, 0), b"abcdefgh");
-        assert_eq!(rest(&parts, 4), b"efgh");
-        assert_eq!(rest(&parts, 8), b"");
+        let rest = |skip| rest(&parts, skip, &Arc::default()).to_vec();
+        assert_eq!(rest(0), b"abcdefgh");
+        assert_eq!(rest(4), b"efgh");
+        assert_eq!(rest(8), b"");
     }
 }

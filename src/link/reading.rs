@@ -93,6 +93,11 @@ impl Duty for Reading {
         Ok(post)
     }
 
+    fn may_stand_by(&self) -> bool {
+        // Any of them may read any connection.
+        true
+    }
+
     fn serve(&self, post: &mut Arc<Post>, begin: &dyn Fn()) -> bool {
         let mut events = [EpollEvent::empty()];
         match self.hub.epoll.wait(&mut events, EpollTimeout::NONE) {
@@ -147,7 +152,7 @@ impl Hub {
 }
 
 impl Watched for Hub {
-    /// Who has dealt with one frame since the last time holds up those behind it.
+    /// Who has dealt with no frame since the last time holds up those behind it.
     fn look(self: Arc<Self>, _since: Duration) {
         let posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for post in posts.iter().filter_map(Weak::upgrade) {
@@ -155,10 +160,22 @@ impl Watched for Hub {
             let is_stuck = post.seen.swap(frames, Ordering::Relaxed) == frames;
             let kept = is_stuck.then(|| post.kept().take()).flatten();
             if let Some(link) = kept {
+                // What came before the one that takes long was gathered.
+                link.stop_gathering();
                 self.call(link);
             }
         }
     }
+}
+
+/// What a thread found on a connection.
+enum Found {
+    /// A frame, and it may look for the next.
+    Frame,
+    /// Nothing yet.
+    Nothing,
+    /// It is not for this thread to read on.
+    Enough,
 }
 
 impl Link {
@@ -166,7 +183,19 @@ impl Link {
     fn serve(self: &Arc<Link>, post: &Arc<Post>) {
         post.keep(self);
         self.hub.lookout.alert();
-        while self.serve_one(post) {}
+        loop {
+            match self.serve_one(post) {
+                Found::Frame => {}
+                Found::Nothing if self.look_again(post) => {}
+                Found::Nothing => {
+                    if post.let_go() {
+                        self.read_on();
+                    }
+                    break;
+                }
+                Found::Enough => break,
+            }
+        }
         // Whoever keeps it until here does not read on, or has closed it.
         post.let_go();
         if self.is_closed() {
@@ -174,21 +203,65 @@ impl Link {
         }
     }
 
-    /// One frame; whether this thread is to take the next.
-    fn serve_one(self: &Arc<Link>, post: &Arc<Post>) -> bool {
+    /// Look for the next frame for a moment, if nobody else does on another connection. Whether one
+    /// was dealt with. Where frames take long the next one is not to be expected, but the rest of
+    /// one that has begun to come is.
+    fn look_again(self: &Arc<Link>, post: &Arc<Post>) -> bool {
+        let has_begun = self.frame_began.load(Ordering::Relaxed) != 0;
+        if !has_begun && !self.pace.is_quick() {
+            return false;
+        }
+        let Some(looking) = self.patience.begin() else { return false };
+        if self.hub.looking.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let mut found = Found::Nothing;
+        while matches!(found, Found::Nothing)
+            && post.keeps()
+            && self.is_read_on()
+            && self.patience.goes_on(&looking)
+        {
+            found = self.serve_one(post);
+        }
+        self.hub.looking.store(false, Ordering::Release);
+        if matches!(found, Found::Frame) {
+            self.patience.was_right();
+        }
+        matches!(found, Found::Frame)
+    }
+
+    /// One frame, if it is there.
+    fn serve_one(self: &Arc<Link>, post: &Arc<Post>) -> Found {
         match self.take(post) {
-            Ok(Received::Frame(frame)) => {
+            Ok((Received::Frame(frame), is_more)) => {
+                // Those that came together are answered together.
+                self.gather(is_more && post.keeps());
                 self.deal_with(frame);
                 post.frames.fetch_add(1, Ordering::Relaxed);
+                if !is_more {
+                    self.send_gathered();
+                }
                 self.one_less_busy();
-                return post.keeps() && self.is_read_on();
+                if post.keeps() && self.is_read_on() {
+                    return Found::Frame;
+                }
+                self.stop_gathering();
+                return Found::Enough;
             }
-            Ok(Received::Part) if post.let_go() => self.read_on(),
-            Ok(Received::Part | Received::Paused) => {}
-            Ok(Received::End) => self.close("the other side closed it"),
+            Ok((Received::Part, _)) => {
+                self.stop_gathering();
+                return Found::Nothing;
+            }
+            Ok((Received::Paused, _)) => self.stop_gathering(),
+            Ok((Received::End, _)) => self.close("the other side closed it"),
             Err(error) => self.close(&error.to_string()),
         }
-        false
+        Found::Enough
+    }
+
+    fn stop_gathering(self: &Arc<Link>) {
+        self.gather(false);
+        self.send_gathered();
     }
 
     fn deal_with(self: &Arc<Link>, frame: Frame) {
@@ -207,7 +280,8 @@ impl Link {
 
     /// Read a frame, and let the next thread read on if this one takes long. What has to be dealt
     /// with in order is.
-    fn take(self: &Arc<Link>, post: &Arc<Post>) -> io::Result<Received> {
+    /// Also whether there is more at hand.
+    fn take(self: &Arc<Link>, post: &Arc<Post>) -> io::Result<(Received, bool)> {
         let mut inbox = self.inbox();
         loop {
             match inbox.receive(self)? {
@@ -223,9 +297,11 @@ impl Link {
                             self.let_another_read(&inbox);
                         }
                     }
-                    return Ok(Received::Frame(frame));
+                    return Ok((Received::Frame(frame), inbox.has_more()));
                 }
-                other @ (Received::Part | Received::Paused | Received::End) => return Ok(other),
+                other @ (Received::Part | Received::Paused | Received::End) => {
+                    return Ok((other, false));
+                }
             }
         }
     }

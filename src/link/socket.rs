@@ -24,6 +24,8 @@ pub(super) fn prepare(socket: &impl AsFd) -> io::Result<()> {
         let _ = setsockopt(&fd, RcvBuf, &BUFFERED);
         return Ok(());
     }
+    // Without the right to it the system finds a size by itself, up to what it allows.
+    let _ = setsockopt(&fd, SndBufForce, &BUFFERED);
     setsockopt(&fd, TcpNoDelay, &true)?;
     setsockopt(&fd, KeepAlive, &true)?;
     setsockopt(&fd, TcpKeepIdle, &5)?;
@@ -70,7 +72,7 @@ pub(super) fn shut(socket: &impl AsFd) {
     let _ = shutdown(socket.as_fd().as_raw_fd(), Shutdown::Both);
 }
 
-/// Bytes that a unix socket holds for the other side: a few of the largest requests.
+/// Bytes that a socket holds for the other side: a few of the largest requests.
 const BUFFERED: usize = 4 << 20;
 /// How long the other side may leave data unacknowledged before it is given up.
 const UNANSWERED_MS: u32 = 60_000;

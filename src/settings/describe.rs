@@ -50,8 +50,9 @@ impl Settings {
 
     fn sections(&self) -> Vec<Section> {
         let section = |name, values| Section { name, index: 0, values };
-        let place =
-            [("index", self.agent.index.to_string()), ("count", self.agent.count.to_string())];
+        let free = || "whichever of them is free when it starts".into();
+        let index = self.agent.index.map_or_else(free, |index| index.to_string());
+        let place = [("index", index), ("count", self.agent.count.to_string())];
         let mut sections = vec![
             section("", self.top()),
             section("tls", self.tls_values()),

@@ -149,7 +149,7 @@ pub const FIELDS: &[Field] = &[
     field("tls", "client_ca", "clients must have a certificate from here, PEM").or("IOFWD_TLS_CLIENT_CA"),
 
     field("agent", "index", "which of the agents that share the servers this is").or("IOFWD_AGENT_INDEX")
-        .of(Unit::Count, 0, (0, 1023), "agents are counted from 0"),
+        .bound(Unit::Count, None, (0, 1023), "agents are counted from 0"),
     field("agent", "count", "how many agents share the servers").or("IOFWD_AGENT_COUNT")
         .of(Unit::Count, 1, (1, 1024), "each has windows of its own"),
 

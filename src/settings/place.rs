@@ -5,8 +5,8 @@ use super::section::Section;
 /// The place of an agent among those that share the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentPlace {
-    /// Which one it is, from 0 on.
-    pub index: u32,
+    /// Which one it is, from 0 on; `None`: whichever is free when it starts.
+    pub index: Option<u32>,
     /// How many there are.
     pub count: u32,
 }
@@ -14,23 +14,24 @@ pub struct AgentPlace {
 impl Default for AgentPlace {
     /// The only one.
     fn default() -> AgentPlace {
-        AgentPlace { index: 0, count: 1 }
+        AgentPlace { index: Some(0), count: 1 }
     }
 }
 
 impl AgentPlace {
     pub(super) fn read(section: &Section<'_>) -> AgentPlace {
         section.refuse_unknown();
-        let place = AgentPlace { index: section.number("index"), count: section.number("count") };
-        if place.index >= place.count {
+        let index = section.bounded("index").and_then(|index| index.try_into().ok());
+        let count = section.number("count");
+        // Of one there is nothing to be agreed.
+        let index = index.or((count == 1).then_some(0));
+        if let Some(index) = index.filter(|index| *index >= count) {
+            let last = count - 1;
             let what = format!(
-                "{} is not the number of one of {} agents: they are counted from 0 to {}",
-                place.index,
-                place.count,
-                place.count - 1
+                "{index} is not the number of one of {count} agents: they are counted from 0 to {last}"
             );
             section.refuse("index", what);
         }
-        place
+        AgentPlace { index, count }
     }
 }

@@ -155,7 +155,9 @@ fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
 fn several_agents_have_numbers_and_number_servers_alike() {
     let lines = "[agent]\nindex = 3\ncount = 4\n[layout]\nservers = [\"ost:7\", \"ost:0-1\"]";
     let settings = parse(lines);
-    assert_eq!(settings.agent, AgentPlace { index: 3, count: 4 });
+    assert_eq!(settings.agent, AgentPlace { index: Some(3), count: 4 });
+    assert_eq!(parse("[agent]\ncount = 4").agent, AgentPlace { index: None, count: 4 });
+    assert_eq!(parse("").agent, AgentPlace::default());
     let servers: Vec<String> = settings.layout.servers.iter().map(ToString::to_string).collect();
     assert_eq!(servers, ["ost:7", "ost:0", "ost:1"]);
     assert_eq!(

@@ -9,6 +9,7 @@ use iofwd_mount::{Caller, Errno, Reply};
 use crate::wire::stripe::{FileCall, Standing};
 
 use super::Striped;
+use super::data::Turn;
 use super::file::{File, Open};
 use super::writing::{Writing, settle};
 
@@ -25,7 +26,13 @@ impl Striped {
         let handle = open.handle;
         let wrote = |end, epoch| FileCall::Wrote { handle, end, epoch, append: true };
         for _ in 0..TRIES {
-            let turn = file.data.standing(None, FileCall::Append { handle })?;
+            let turn = match file.data.turn(caller, FileCall::Append { handle })? {
+                Turn::Ours(turn) => turn,
+                Turn::Done(count) => {
+                    settle(open, file, Some(caller))?;
+                    return Ok(count);
+                }
+            };
             if turn.cut.is_some() {
                 // Not while something has to be cut off: the turn is given back.
                 let standing = file.data.standing(Some(caller), wrote(0, NEVER))?;
@@ -74,7 +81,7 @@ impl Striped {
             append: false,
             late: false,
         };
-        self.engine.write(self.asker(caller), None, writing, &at, data, reply);
+        self.common.engine.write(self.asker(caller), None, writing, &at, data, reply);
         receiver.recv().unwrap_or(Err(Errno::EIO))
     }
 }

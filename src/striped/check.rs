@@ -123,8 +123,8 @@ struct Checked {
 
 /// Check a file system, and repair it if that is asked for.
 pub fn check(setup: &Setup, repair: bool) -> Result<Findings, String> {
-    let servers = DataServer::all(setup);
-    let names = server::connect(setup, 0, Vec::new(), true)?;
+    let servers = DataServer::all(setup, super::new_agent()?);
+    let names = server::connect(setup, 0, ("check", Vec::new()), true)?;
     let data = Arc::new(Data::new(Arc::clone(&names), servers));
     let checked = Checked { names, data, servers: setup.servers.len() };
     let found = checked.prepare(setup, repair).and_then(|()| {

@@ -6,7 +6,7 @@ use iofwd_mount::{Errno, Reply};
 
 use crate::agent::engine::Engine;
 use crate::agent::look::Names;
-use crate::agent::{Forwarder, Guest};
+use crate::agent::{Forwarder, Gate, Guest, Passage};
 use crate::report::Report;
 use crate::telemetry::snapshot::Export;
 
@@ -23,12 +23,12 @@ impl Forwarder for Striped {
         self.names.dismiss(introduction);
     }
 
-    fn left(&self, client: u64) {
-        self.release_client(client);
+    fn left(&self, _client: u64) {
+        self.interrupt_all();
     }
 
-    fn stop_waiting(&self, client: u64) {
-        self.interrupt_client(client);
+    fn stop_waiting(&self, _client: u64) {
+        self.interrupt_all();
     }
 
     fn close_file(&self, handle: HandleId, _client: u64) {
@@ -36,7 +36,7 @@ impl Forwarder for Striped {
     }
 
     fn waiting(&self) -> usize {
-        self.owners.waiting()
+        self.common.views().iter().map(|view| view.waiting.len()).sum()
     }
 
     fn settle(&self) -> Result<(), Errno> {
@@ -60,6 +60,14 @@ impl Forwarder for Striped {
     }
 
     fn engine(&self) -> &Engine {
-        &self.engine
+        &self.common.engine
+    }
+
+    fn gate(&self) -> Option<&dyn Gate> {
+        (!self.is_view).then_some(self)
+    }
+
+    fn passage(&self) -> Option<&dyn Passage> {
+        self.is_view.then_some(self)
     }
 }

@@ -21,6 +21,14 @@ pub(super) struct Data {
     servers: Vec<Arc<DataServer>>,
 }
 
+/// What comes of asking for a turn to append.
+pub(super) enum Turn {
+    /// It has come, and the file stands so.
+    Ours(Standing),
+    /// So many bytes were appended already, before this was asked again.
+    Done(u32),
+}
+
 impl Data {
     pub(super) fn new(names: Arc<Client>, servers: Vec<Arc<DataServer>>) -> Data {
         Data { names, servers }
@@ -72,6 +80,15 @@ impl Data {
     ) -> Result<Standing, Errno> {
         match self.names.demand(caller, Call::File(call), &[], 0).answer()? {
             (Value::Standing(standing), _) => Ok(standing),
+            _ => Err(Errno::EIO),
+        }
+    }
+
+    /// Wait for the turn to append.
+    pub(super) fn turn(&self, caller: &Caller, call: FileCall) -> Result<Turn, Errno> {
+        match self.names.demand(Some(caller), Call::File(call), &[], 0).answer()? {
+            (Value::Standing(standing), _) => Ok(Turn::Ours(standing)),
+            (Value::Written(count), _) => Ok(Turn::Done(count)),
             _ => Err(Errno::EIO),
         }
     }

@@ -44,11 +44,26 @@ pub(super) struct Open {
     pub(super) handle: HandleId,
     how: OpenHow,
     file: OnceLock<(Arc<File>, Seen)>,
+    /// How often the server that has the names was found again when it was last seen to be open there.
+    seen_at: AtomicU64,
 }
 
 impl Open {
-    pub(super) fn new(node: NodeId, handle: HandleId, how: OpenHow) -> Open {
-        Open { node, handle, how, file: OnceLock::new() }
+    pub(super) fn new(node: NodeId, handle: HandleId, how: OpenHow, now: u64) -> Open {
+        Open { node, handle, how, file: OnceLock::new(), seen_at: AtomicU64::new(now) }
+    }
+
+    /// Open as somebody says who had it open with another agent.
+    pub(super) fn again(node: NodeId, handle: HandleId, how: OpenHow) -> Open {
+        Open::new(node, handle, how, u64::MAX)
+    }
+
+    pub(super) fn seen_at(&self) -> u64 {
+        self.seen_at.load(Ordering::Acquire)
+    }
+
+    pub(super) fn see_at(&self, now: u64) {
+        self.seen_at.store(now, Ordering::Release);
     }
 
     /// What it is a file of, once that is known; kept for as long as it is open.
@@ -179,8 +194,10 @@ impl File {
 }
 
 impl Target for File {
+    /// The same for all clients, and for ever.
     fn file(&self) -> FileId {
-        FileId(self.node.0)
+        let (first, _) = self.object.0.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        FileId(u64::from_be_bytes(*first))
     }
 
     fn layout(&self) -> Guard<Arc<Known>> {
@@ -190,7 +207,7 @@ impl Target for File {
     fn doubt(&self) {}
 
     fn name(&self) -> String {
-        format!("node {}", self.node.0)
+        format!("object {}", self.object)
     }
 
     fn failed_late(&self, errno: Errno) {

@@ -20,8 +20,8 @@ fn plain(how: OpenHow) -> OpenHow {
     OpenHow { flags: how.flags & !(libc::O_TRUNC | libc::O_DIRECT), ..how }
 }
 
-fn keep(handles: &Handles, node: NodeId, handle: HandleId, how: OpenHow) {
-    handles.insert(handle, Arc::new(Open::new(node, handle, how)));
+fn keep(handles: &Handles, node: NodeId, handle: HandleId, how: OpenHow, now: u64) {
+    handles.insert(handle, Arc::new(Open::new(node, handle, how, now)));
 }
 
 impl Striped {
@@ -35,10 +35,10 @@ impl Striped {
         if how.flags & libc::O_TRUNC != 0 {
             return reply.send(self.open_emptied(caller, node, how));
         }
-        let handles = Arc::clone(&self.handles);
+        let (handles, now) = (Arc::clone(&self.handles), self.names.resumed());
         let reply = Reply::call(move |result: Result<Opened, Errno>| {
             if let Ok(opened) = &result {
-                keep(&handles, opened.attr.node, opened.handle, how);
+                keep(&handles, opened.attr.node, opened.handle, how, now);
             }
             reply.send(result.map(Dressed::dressed));
         });
@@ -47,8 +47,9 @@ impl Striped {
 
     /// Open a file and leave nothing in it.
     fn open_emptied(&self, caller: &Caller, node: NodeId, how: OpenHow) -> Result<Opened, Errno> {
+        let now = self.names.resumed();
         let opened: Opened = wait(|reply| self.names.open(caller, node, plain(how), reply))?;
-        keep(&self.handles, opened.attr.node, opened.handle, how);
+        keep(&self.handles, opened.attr.node, opened.handle, how, now);
         self.empty(caller, node, opened.handle, how)?;
         let attr = iofwd_mount::store::Attr { size: 0, ..opened.attr };
         Ok(Opened { attr, ..opened }.dressed())
@@ -88,10 +89,10 @@ impl Striped {
 
     /// A reply that keeps what was made and opened.
     pub(super) fn keeping(&self, how: OpenHow, reply: Reply<Created>) -> Reply<Created> {
-        let handles = Arc::clone(&self.handles);
+        let (handles, now) = (Arc::clone(&self.handles), self.names.resumed());
         Reply::call(move |result: Result<Created, Errno>| {
             if let Ok(created) = &result {
-                keep(&handles, created.entry.attr.node, created.handle, how);
+                keep(&handles, created.entry.attr.node, created.handle, how, now);
             }
             reply.send(result.map(Dressed::dressed));
         })
@@ -104,10 +105,11 @@ impl Striped {
         how: OpenHow,
         new: NewNode,
     ) -> Result<Created, Errno> {
+        let now = self.names.resumed();
         let mut created: Created =
             wait(|reply| self.names.create(caller, parent, name, plain(how), new, reply))?;
         let attr = &mut created.entry.attr;
-        keep(&self.handles, attr.node, created.handle, how);
+        keep(&self.handles, attr.node, created.handle, how, now);
         if attr.size > 0 {
             self.empty(caller, attr.node, created.handle, how).inspect_err(|_| {
                 self.names.forget(attr.node, 1);

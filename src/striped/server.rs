@@ -3,12 +3,14 @@
 //! What is asked of objects has the same effect however often it is done. So a call whose answer was
 //! lost with its connection is simply made again, until the server is back or patience is at an end.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use iofwd_mount::Errno;
 
+use crate::agent::{AgentId, Visit, agent_name};
 use crate::client::{Address, Client, Demanded, How, Source};
 use crate::link::Buffer;
 use crate::wire::answer::Value;
@@ -23,7 +25,18 @@ pub(super) struct DataServer {
     setup: Setup,
     number: usize,
     identity: OnceLock<[u8; 16]>,
+    /// Who asks.
+    agent: AgentId,
     client: Mutex<Option<Arc<Client>>>,
+    fences: Mutex<Fences>,
+}
+
+/// Agents that died. What they sent must not be done after what this one sends.
+#[derive(Debug, Default)]
+struct Fences {
+    /// Not told to the server yet.
+    new: Vec<AgentId>,
+    done: HashSet<AgentId>,
 }
 
 /// What a server answers.
@@ -40,10 +53,10 @@ pub(super) struct Asked<'a> {
 
 impl DataServer {
     /// All servers of a setup.
-    pub(super) fn all(setup: &Setup) -> Vec<Arc<DataServer>> {
+    pub(super) fn all(setup: &Setup, agent: AgentId) -> Vec<Arc<DataServer>> {
         let server = |number| {
-            let (identity, client) = (OnceLock::new(), Mutex::default());
-            Arc::new(DataServer { setup: setup.clone(), number, identity, client })
+            let (identity, client, fences) = (OnceLock::new(), Mutex::default(), Mutex::default());
+            Arc::new(DataServer { setup: setup.clone(), number, identity, agent, client, fences })
         };
         (0..setup.servers.len()).map(server).collect()
     }
@@ -72,6 +85,32 @@ impl DataServer {
         Ok(enrolled.answer().map(drop))
     }
 
+    /// That agent is dead: before anything else is asked of the server it forgets what came from it.
+    pub(super) fn fence(&self, agent: AgentId) {
+        let mut fences = self.fences();
+        if agent != self.agent && !fences.done.contains(&agent) && !fences.new.contains(&agent) {
+            fences.new.push(agent);
+        }
+    }
+
+    fn fences(&self) -> MutexGuard<'_, Fences> {
+        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tell the server which agents are dead.
+    fn evict(&self, client: &Client) -> Result<(), String> {
+        let new = self.fences().new.clone();
+        for agent in new {
+            let call = Call::Object(ObjectCall::Evict { agent });
+            let evicted = client.demand(None, call, &[], 0).answer();
+            evicted.map_err(|errno| format!("{} hears a dead agent: {errno}", self.address()))?;
+            let mut fences = self.fences();
+            fences.new.retain(|other| *other != agent);
+            fences.done.insert(agent);
+        }
+        Ok(())
+    }
+
     /// Ask, and wait for the answer.
     pub(super) fn ask(&self, call: ObjectCall, payload: &[u8], room: usize) -> Answer {
         self.begin(call, payload, room).answer()
@@ -84,7 +123,8 @@ impl DataServer {
         payload: &'a [u8],
         room: usize,
     ) -> Asked<'a> {
-        let client = self.lock().clone().filter(|client| !client.is_gone());
+        let is_fenced = !self.fences().new.is_empty();
+        let client = self.lock().clone().filter(|client| !is_fenced && !client.is_gone());
         let sent = client.map(|client| {
             let demanded = client.demand(None, Call::Object(call), payload, room);
             (client, demanded)
@@ -96,13 +136,15 @@ impl DataServer {
     fn client(&self) -> Result<Arc<Client>, String> {
         let mut held = self.lock();
         if let Some(client) = held.as_ref().filter(|client| !client.is_gone()) {
+            self.evict(client)?;
             return Ok(Arc::clone(client));
         }
         // Another one would not know what was asked of this one; who it is is looked at first.
         if let Some(gone) = held.take() {
             gone.leave();
         }
-        let client = connect(&self.setup, self.number, Vec::new(), false)?;
+        let name = agent_name(&self.agent);
+        let client = connect(&self.setup, self.number, (&name, Vec::new()), false)?;
         let answer = client.demand(None, Call::Object(ObjectCall::Identify), &[], 16).answer();
         let (_, bytes) = answer.map_err(|errno| {
             format!("{} does not answer as a data server does: {errno}", self.address())
@@ -111,6 +153,7 @@ impl DataServer {
         if *self.identity.get_or_init(|| identity) != identity {
             return Err(format!("{} is another server than it was", self.address()));
         }
+        self.evict(&client)?;
         *held = Some(Arc::clone(&client));
         Ok(client)
     }
@@ -153,28 +196,49 @@ impl Asked<'_> {
     }
 }
 
-/// Become a client of a server. What it had it tells to a server that does not know it, if it may.
+/// Become a client of a server, under a name. What it had it tells to a server that does not know it, if
+/// it may.
 pub(super) fn connect(
     setup: &Setup,
     number: usize,
-    job_variables: Vec<String>,
+    (name, job_variables): (&str, Vec<String>),
     begins_anew: bool,
 ) -> Result<Arc<Client>, String> {
-    let agent = Address::Tcp(setup.servers[number].clone());
-    let source = Source { agents: vec![agent], export: EXPORT.into(), subtree: String::new() };
-    let host = nix::unistd::gethostname().unwrap_or_default();
     let how = How {
-        source,
-        client: format!("{}:agent", host.to_string_lossy()),
+        client: format!("{}:{name}", host()),
+        job_variables,
+        begins_anew,
+        ..how(setup, number)
+    };
+    Client::connect(Arc::new(how)).map_err(|error| error.to_string())
+}
+
+/// How the server that has the names is asked on behalf of a client.
+pub(super) fn acting(setup: &Setup, visit: &Visit<'_>) -> How {
+    let how = how(setup, 0);
+    let source = Source { subtree: visit.subtree.to_owned(), ..how.source };
+    let client = format!("{} by {}", visit.client, host());
+    How { source, client, connections: 1, begins_anew: true, ..how }
+}
+
+fn how(setup: &Setup, number: usize) -> How {
+    let agent = Address::Tcp(setup.servers[number].clone());
+    How {
+        source: Source { agents: vec![agent], export: EXPORT.into(), subtree: String::new() },
+        client: String::new(),
         key: setup.key.clone(),
         tls: None,
-        job_variables,
+        job_variables: Vec::new(),
         connections: CONNECTIONS,
         patience: REACHING,
         loss_bound: setup.patience,
-        begins_anew,
-    };
-    Client::connect(Arc::new(how)).map_err(|error| error.to_string())
+        deadline: None,
+        begins_anew: false,
+    }
+}
+
+fn host() -> String {
+    nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What a data server calls what it gives to agents.

@@ -136,7 +136,9 @@ impl Store for Striped {
             open.file(|| self.file(open.node))
         });
         match found {
-            Ok(file) => self.engine.read(self.asker(caller), file, at.offset, at.size, reply),
+            Ok(file) => {
+                self.common.engine.read(self.asker(caller), file, at.offset, at.size, reply)
+            }
             Err(errno) => reply.error(errno),
         }
     }
@@ -153,8 +155,7 @@ impl Store for Striped {
         whose: LockOwner,
         reply: Reply<()>,
     ) {
-        self.unlock(node, whose);
-        let late = self.handle(handle).and_then(|open| open.late_error());
+        let late = self.handle_as_it_was(handle).and_then(|open| open.late_error());
         let reply = Reply::call(move |flushed| reply.send(late.and(flushed)));
         self.names.flush(caller, node, handle, owner(whose), reply);
     }
@@ -302,7 +303,7 @@ impl Store for Striped {
                 reply.send(report);
             }
             control::SNAPSHOT => {
-                reply.send(self.lookout.page(argument, room, || self.snapshot()));
+                reply.send(self.common.lookout.page(argument, room, || self.snapshot()));
             }
             control::LAYOUT => reply.send(self.tell_layout(handle, argument, room)),
             _ => self.names.ioctl(caller, handle, command, argument, room, reply),
@@ -310,7 +311,7 @@ impl Store for Striped {
     }
 
     fn interrupt(&self, request: RequestKey) {
-        self.engine.interrupt(request);
+        self.common.engine.interrupt(request);
         self.names.interrupt(request);
     }
 }

@@ -131,7 +131,7 @@ impl Striped {
             }
             reply.send(result);
         });
-        self.engine.write(self.asker(caller), None, writing, &at, data, finish);
+        self.common.engine.write(self.asker(caller), None, writing, &at, data, finish);
     }
 }
 

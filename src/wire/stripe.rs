@@ -89,6 +89,11 @@ pub enum ObjectCall {
         after: Option<ObjectId>,
     },
     Statfs,
+    /// That agent is dead, and others act for its clients: what it sent is done when this is answered,
+    /// and nothing of it is done later.
+    Evict {
+        agent: [u8; 16],
+    },
 }
 
 /// What is asked of the server that has the names.

@@ -136,6 +136,13 @@ fn files_of_three_layouts_are_queued_at_the_daemons_that_ceph_names() {
         // What is beside the mount is the same.
         read_all(&cluster.path().join(format!("file{number}")));
     }
+    // Whoever opens a file that has not changed again asks Ceph nothing.
+    let asked = || said("status", mount.path())["layouts_asked"].as_u64().unwrap();
+    let before = asked();
+    for _ in 0..20 {
+        (0..LAYOUTS.len()).for_each(|number| read_all(&mount.path().join(format!("file{number}"))));
+    }
+    assert_eq!(asked(), before);
     let cost: u64 = said("status", mount.path())["layout_cost_ns_p50"].as_u64().unwrap();
     println!("asking Ceph for a layout took {} us at the median", cost / 1_000);
     drop(mount);

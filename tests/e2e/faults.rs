@@ -4,8 +4,10 @@
 pub(crate) mod append;
 mod churn;
 mod dice;
+mod fault;
 mod lock;
 pub(crate) mod phases;
 mod run;
+mod scene;
 mod shuffle;
 pub(crate) mod worker;

@@ -35,6 +35,22 @@ fn agents_with_the_same_list_number_servers_alike() {
     assert_eq!(two.number("agent_index"), 1);
 }
 
+/// Agents that are told how many they are, and not which, agree.
+#[test]
+fn agents_take_numbers_that_are_free() {
+    let lines = "[agent]\ncount = 2\n";
+    let Some(mut one) = Agent::exporting(lines, "squash = \"none\"") else { return };
+    let shared = format!("state = {:?}\n{lines}", one.state());
+    let Some(two) = Agent::exporting(&shared, "squash = \"none\"") else { return };
+    assert_eq!((one.number("agent_index"), two.number("agent_index")), (0, 1));
+    one.kill();
+    let Some(three) = Agent::exporting(&shared, "squash = \"none\"") else { return };
+    assert_eq!(three.number("agent_index"), 0, "it is free again");
+    drop(two);
+    one.start_again();
+    assert_eq!(one.number("agent_index"), 1);
+}
+
 /// Never faster than the device; how much slower is the machine's business.
 #[test]
 fn an_export_with_a_device_takes_as_long_as_the_device() {

@@ -4,6 +4,7 @@
 mod agent;
 mod clients;
 mod data;
+mod disk;
 mod ground;
 mod locking;
 mod mount;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 pub(crate) use agent::Agent;
 pub(crate) use clients::{Clients, Through};
 pub(crate) use data::DataServers;
+pub(crate) use disk::Disk;
 pub(crate) use ground::Ground;
 pub(crate) use locking::{lock, lock_range};
 pub(crate) use mount::Mount;
@@ -28,8 +30,13 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// Waits for something to become true, but not for ever.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+pub(crate) fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    within(Duration::from_secs(20), what, holds);
+}
+
+/// Waits for something to become true, for so long.
+pub(crate) fn within(bound: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + bound;
     while !holds() {
         assert!(Instant::now() < end, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(2));

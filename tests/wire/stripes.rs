@@ -22,6 +22,7 @@ pub(crate) fn objects() -> Vec<(&'static str, ObjectCall)> {
         ("object_remove", ObjectCall::Remove { object }),
         ("object_list", ObjectCall::List { after: Some(object) }),
         ("objects_statfs", ObjectCall::Statfs),
+        ("evict", ObjectCall::Evict { agent: [7; 16] }),
     ]
 }
 

@@ -141,7 +141,7 @@ impl EngineSettings {
 
     fn setup(&self) -> Setup {
         let AgentPlace { index, count } = self.place;
-        Setup { agent: index, agents: count, ..Setup::new(self.servers) }
+        Setup { agent: index.unwrap_or(0), agents: count, ..Setup::new(self.servers) }
     }
 
     fn recorder(&self) -> Result<Option<Recorder>, String> {
@@ -190,6 +190,7 @@ impl Engine {
                 next: 0,
                 deadline: Time::NEVER,
                 stopping: false,
+                draining: 0,
                 costs: Costs::new(),
                 levels: Levels::default(),
             }),

@@ -77,7 +77,8 @@ fn transfer(call: &ObjectCall, payload: &[u8]) -> Option<(u64, Extent, Operation
         | ObjectCall::SyncAll
         | ObjectCall::Remove { .. }
         | ObjectCall::List { .. }
-        | ObjectCall::Statfs => return None,
+        | ObjectCall::Statfs
+        | ObjectCall::Evict { .. } => return None,
     };
     let (first, _) = key.split_first_chunk()?;
     Some((u64::from_be_bytes(*first), Extent::new(offset, length), operation))

@@ -49,7 +49,7 @@ pub(super) fn serve(objects: &Objects, call: ObjectCall, payload: &[u8], room: u
         }
         ObjectCall::Statfs => Ok((Value::Statfs(objects.statfs()?), Vec::new())),
         // Who this server is, its roster knows.
-        ObjectCall::Identify => Err(Errno::EINVAL),
+        ObjectCall::Identify | ObjectCall::Evict { .. } => Err(Errno::EINVAL),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iofwd_mount::{Caller, Errno};
 
 use crate::agent::Agent;
 use crate::agent::nodes::Node;
-use crate::backend::posix::{Identity, Inode, Key};
+use crate::backend::posix::{Identity, Inode, Key, Tree};
 use crate::wire::stripe::Stripes;
 
 use super::{Keeper, record};
@@ -93,6 +94,21 @@ impl Keeper {
         let stripes = record::load(&inode).ok()??;
         self.orphans.note(&stripes);
         Some((inode, stripes))
+    }
+
+    /// Nobody came back for a file that is kept by a hidden name: it goes, unless it has another one.
+    pub(in crate::agent) fn remove_hidden(&self, path: &Path) -> Result<(), Errno> {
+        Identity::assume_agent();
+        let (directory, name) = path.parent().zip(path.file_name()).ok_or(Errno::EINVAL)?;
+        let found = Tree::open(directory)?.root().lookup(name)?;
+        let inode = found.open()?;
+        let stripes = record::load(&inode)?;
+        std::fs::remove_file(path)?;
+        if let (1, Some(stripes)) = (found.attr.links, stripes) {
+            self.forget(inode.key());
+            self.orphans.release(stripes);
+        }
+        Ok(())
     }
 
     /// A file that never had a name is noted down.

@@ -6,6 +6,7 @@ use iofwd_mount::store::{HandleId, NodeId};
 use iofwd_mount::{Caller, Errno};
 
 use crate::agent::Agent;
+use crate::agent::once::Ticket;
 use crate::wire::answer::Value;
 use crate::wire::stripe::{self, FileCall, ObjectCall, Standing};
 
@@ -18,6 +19,8 @@ pub(in crate::agent) struct Visitor<'a> {
     pub(in crate::agent) caller: &'a Caller,
     pub(in crate::agent) node: &'a dyn Fn(NodeId) -> Result<NodeId, Errno>,
     pub(in crate::agent) handle: &'a dyn Fn(HandleId) -> Result<HandleId, Errno>,
+    /// The right to do what is asked for, if it must not be done twice.
+    pub(in crate::agent) once: Option<&'a Ticket>,
 }
 
 impl Agent {
@@ -32,6 +35,10 @@ impl Agent {
         let keeper = self.keeper()?;
         if call == ObjectCall::Identify {
             return Ok((Value::Data, keeper.roster.identity().to_vec()));
+        }
+        if let ObjectCall::Evict { agent } = &call {
+            keeper.evict(agent)?;
+            return Ok((Value::Nothing, Vec::new()));
         }
         keeper
             .desk
@@ -51,7 +58,7 @@ impl Agent {
             return match opened.and_then(|open| Ok((self.keeper()?, open))) {
                 Ok((keeper, open)) => {
                     let grant = move |standing: Result<Standing, Errno>| answer(stood(standing));
-                    keeper.append(visitor.client, open, Box::new(grant));
+                    keeper.append(self, visitor.client, open, Box::new(grant));
                 }
                 Err(errno) => answer(Err(errno)),
             };
@@ -68,7 +75,7 @@ impl Agent {
                 Ok((Value::Nothing, Vec::new()))
             }
             FileCall::Stripes { node: id, wish } => {
-                let stripes = keeper.stripes(&*node(id)?, wish)?;
+                let stripes = keeper.stripes(self, &*node(id)?, wish)?;
                 Ok((Value::Data, stripe::append(&stripes, Vec::new())))
             }
             FileCall::Wrote { handle, end, epoch, append } => {
@@ -80,7 +87,9 @@ impl Agent {
                 let node = node(id)?;
                 stood(keeper.truncate(self, visitor.caller, &node, open.as_deref(), size))
             }
-            FileCall::Trimmed { node: id, epoch } => stood(keeper.trimmed(&*node(id)?, epoch)),
+            FileCall::Trimmed { node: id, epoch } => {
+                stood(keeper.trimmed(self, &*node(id)?, epoch))
+            }
             FileCall::Orphans => {
                 let orphans = keeper.orphans.some();
                 let all = orphans.iter().fold(Vec::new(), |all, one| stripe::append(one, all));
@@ -125,7 +134,7 @@ impl Agent {
                 return Err(Errno::EINVAL);
             }
         };
-        self.keeper()?.standing(&node)
+        self.keeper()?.standing(self, &node)
     }
 
     /// Data are there. An append must have been its client's turn, which is over now.
@@ -138,12 +147,9 @@ impl Agent {
         append: bool,
     ) -> Answer {
         let open = self.files.get((visitor.handle)(handle)?)?;
-        // One who lost its turn, because this server was started again, may not say that it wrote.
-        let is_turn = !append || keeper.is_turn_of(visitor.client, &open)?;
-        let epoch = if is_turn { epoch } else { u64::MAX };
-        let standing = keeper.wrote(self, visitor.caller, &open, end, epoch);
+        let standing = keeper.wrote(self, visitor, &open, (end, epoch), append);
         if append {
-            keeper.end_turn(visitor.client, &open)?;
+            keeper.end_turn(self, visitor.client, &open)?;
         }
         stood(standing)
     }

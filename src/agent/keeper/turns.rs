@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use iofwd_mount::Errno;
 
+use crate::agent::Agent;
 use crate::agent::files::OpenFile;
 use crate::wire::stripe::Standing;
 
@@ -16,7 +17,8 @@ use super::{File, Keeper, lock, standing};
 /// Whose turn it is, and who comes next.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    holder: Option<u64>,
+    /// Who has it, and where the file ended when it began.
+    holder: Option<(u64, u64)>,
     waiting: VecDeque<Waiting>,
 }
 
@@ -41,14 +43,19 @@ impl Turns {
     }
 
     pub(super) fn is_held_by(&self, client: u64) -> bool {
-        self.holder == Some(client)
+        self.begun_at(client).is_some()
+    }
+
+    /// Where the file ended when that client's turn began, if it is its turn.
+    pub(super) fn begun_at(&self, client: u64) -> Option<u64> {
+        self.holder.filter(|(holder, _)| *holder == client).map(|(_, size)| size)
     }
 }
 
 impl Keeper {
     /// Wait for a turn; `grant` is called when it comes.
-    pub(super) fn append(&self, client: u64, open: Arc<OpenFile>, grant: Grant) {
-        match self.file(&open.node.inode) {
+    pub(super) fn append(&self, agent: &Agent, client: u64, open: Arc<OpenFile>, grant: Grant) {
+        match self.file(agent, &open.node.inode) {
             Ok(file) => {
                 let mut file = lock(&file);
                 // One that comes back asks again for what it waited for, or was given.
@@ -66,8 +73,13 @@ impl Keeper {
     }
 
     /// A client's turn is over. Whether it was its turn.
-    pub(super) fn end_turn(&self, client: u64, open: &OpenFile) -> Result<bool, Errno> {
-        let file = self.file(&open.node.inode)?;
+    pub(super) fn end_turn(
+        &self,
+        agent: &Agent,
+        client: u64,
+        open: &OpenFile,
+    ) -> Result<bool, Errno> {
+        let file = self.file(agent, &open.node.inode)?;
         let mut file = lock(&file);
         let was_held = file.turns.is_held_by(client);
         if was_held {
@@ -75,13 +87,6 @@ impl Keeper {
             file.next_turn();
         }
         Ok(was_held)
-    }
-
-    /// Whether it is that client's turn.
-    pub(super) fn is_turn_of(&self, client: u64, open: &OpenFile) -> Result<bool, Errno> {
-        let file = self.file(&open.node.inode)?;
-        let file = lock(&file);
-        Ok(file.turns.is_held_by(client))
     }
 
     /// A client is gone.
@@ -113,7 +118,7 @@ impl File {
             let size = open.file.attr(&open.node.inode).map(|attr| attr.size);
             match (size, &self.stripes) {
                 (Ok(size), Some(stripes)) => {
-                    self.turns.holder = Some(client);
+                    self.turns.holder = Some((client, size));
                     grant(Ok(standing(true, size, stripes)));
                 }
                 (Ok(_), None) => grant(Err(Errno::EINVAL)),

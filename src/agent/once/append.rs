@@ -6,8 +6,8 @@ use std::io::{IoSlice, IoSliceMut};
 use iofwd_mount::Errno;
 
 use crate::agent::files::OpenFile;
-use crate::agent::state::{Deed, Intent, Spot, Verdict};
-use crate::backend::posix::{File, Identity};
+use crate::agent::state::{Deed, Held, Intent, SessionName, Spot, State, Verdict};
+use crate::backend::posix::{File, Identity, Inode, Key};
 
 use super::Ticket;
 
@@ -38,6 +38,21 @@ impl Ticket {
         });
         held.forget()?;
         done
+    }
+
+    /// Hold the end of a file, to say later that it goes on. Not while anything of the file is held.
+    pub(in crate::agent) fn hold_end(&self, file: Key) -> Result<End<'_>, Errno> {
+        let spot = Spot::end(file);
+        Ok(End { ticket: self, spot, held: self.state.names.hold(&[spot])? })
+    }
+
+    /// How many bytes a call that was sent before appended, if it did.
+    pub(in crate::agent) fn extended(&self) -> Result<Option<u32>, Errno> {
+        let before = if self.again { self.record.kept(self.place, self.id)? } else { None };
+        match before.map(Verdict::check).transpose()? {
+            Some(Verdict::Written(count)) => Ok(Some(count)),
+            Some(Verdict::Done | Verdict::Made(_) | Verdict::Failed(_)) | None => Ok(None),
+        }
     }
 
     /// Take bytes out of the middle, or put some in, unless it was done before.
@@ -89,6 +104,82 @@ impl Ticket {
             Err(error) => tracing::error!(%error, "cannot look what came of an append"),
         }
     }
+}
+
+/// The end of a file, held by a call that must not be done twice.
+pub(in crate::agent) struct End<'a> {
+    ticket: &'a Ticket,
+    spot: Spot,
+    held: Held<'a>,
+}
+
+impl End<'_> {
+    /// Say that a file goes on behind where it ended, because bytes of it were written elsewhere.
+    pub(in crate::agent) fn extend(
+        mut self,
+        size: u64,
+        length: u32,
+        act: impl FnOnce() -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let deed = Deed::Append { end: self.spot, size, length, first: Vec::new() };
+        self.held.intend(&self.ticket.intent(deed))?;
+        let done = act();
+        let verdict = done.map_or_else(|e| Verdict::Failed(e.raw()), |()| Verdict::Written(length));
+        self.ticket.keep(verdict);
+        self.held.forget()?;
+        done
+    }
+}
+
+/// That a file whose bytes are elsewhere is about to end earlier, whoever wants it.
+pub(in crate::agent) fn shrinking(file: Key, size: u64, epoch: u64) -> Intent {
+    let deed = Deed::Shrink { end: Spot::end(file), size, epoch };
+    Intent { session: SessionName::default(), place: 0, id: 0, deed }
+}
+
+/// A server died in the middle of changing where a file ends whose bytes are elsewhere: look whether it
+/// did. Done before anything else changes that. Where the file ends now, if that has to be told to
+/// whoever has the bytes, unless they are beyond that epoch.
+pub(in crate::agent) fn settle_end(
+    state: &State,
+    inode: &Inode,
+) -> Result<Option<(u64, u64)>, Errno> {
+    let end = Spot::end(inode.key());
+    let mut held = state.names.hold(&[end])?;
+    let left = held.left_behind(end);
+    if left.is_empty() {
+        return Ok(None);
+    }
+    let now = inode.attr()?.size;
+    let mut shrunk = None;
+    for intent in &left {
+        match intent.deed {
+            Deed::Append { size, length, .. } if now >= size + u64::from(length) => {
+                let verdict = Verdict::Written(length);
+                state.keep_for(&intent.session, intent.place, intent.id, verdict);
+            }
+            Deed::Shrink { size, epoch, .. } if now == size => shrunk = Some((size, epoch)),
+            Deed::Append { .. }
+            | Deed::Shrink { .. }
+            | Deed::Make(_)
+            | Deed::Remove(..)
+            | Deed::Rename(..)
+            | Deed::Shift { .. } => {}
+        }
+    }
+    // What is to be told is written down before this is forgotten, or asked for again.
+    if shrunk.is_none() {
+        held.forget()?;
+    }
+    Ok(shrunk)
+}
+
+/// What was found out about the end of a file is written down.
+pub(in crate::agent) fn settled(state: &State, inode: &Inode) -> Result<(), Errno> {
+    let end = Spot::end(inode.key());
+    let mut held = state.names.hold(&[end])?;
+    held.left_behind(end);
+    Ok(held.forget()?)
 }
 
 /// How much of an append is there.

@@ -4,8 +4,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use iofwd_mount::store::NodeId;
+
+use crate::agent::export::Export;
 use crate::agent::session::{Session, Terms};
-use crate::agent::state::{Record, name_of};
+use crate::agent::state::{Record, State, name_of};
+use crate::agent::{AgentId, Forwarder, Visit};
 use crate::wire::greeting::{Bytes32, Welcome};
 
 use super::{CONNECTIONS_MOST, Known, Peer, Service, clean, rights};
@@ -20,6 +24,16 @@ pub(in crate::agent) struct Wanted<'a> {
 
 /// A session, and what the client is told of it.
 type Admitted = (Arc<Session>, Welcome);
+/// What a client is served from, and what it calls its root.
+type Place = (Arc<dyn Forwarder>, NodeId);
+
+/// Where a client is let in.
+enum Received {
+    Here(Place),
+    /// Where it is known by this.
+    Elsewhere(Place, Bytes32),
+    Unknown,
+}
 
 impl Service {
     /// A client that wants to use an export: a session for it, or why not.
@@ -28,16 +42,21 @@ impl Service {
         peer: &Peer,
         wanted: &Wanted<'_>,
     ) -> Result<Admitted, String> {
-        let mut token = [0; 32];
-        getrandom::fill(&mut token).map_err(|error| format!("no random numbers: {error}"))?;
-        let begin = |state: &Arc<crate::agent::state::State>| state.begin(&token);
+        let export = self.export(peer, wanted.export)?;
+        let (place, token) = match self.receive(export, wanted, None, None)? {
+            Received::Here(place) => (place, new_token()?),
+            Received::Elsewhere(place, token) => (place, token),
+            Received::Unknown => return Err("what is behind it does not let anybody in".into()),
+        };
+        let begin = |state: &Arc<State>| Ok((state.begin(&token)?, Arc::clone(state)));
         let record = self.state.as_ref().map(begin).transpose();
         // Not the client's fault; it is served as well as can be.
-        let record = record.unwrap_or_else(|error| {
+        let record = record.unwrap_or_else(|error: std::io::Error| {
             tracing::error!(%error, "a client will not be able to come back");
             None
         });
-        self.open(peer, wanted, token, record)
+        hand_over(export, record.as_ref())?;
+        self.open(peer, (export, wanted), place, token, record)
     }
 
     /// A client that was here, or at another agent, before. `None` if it is not known.
@@ -64,15 +83,46 @@ impl Service {
             format!("another agent, which serves this client, does not let it go: {error}")
         })?;
         let Some(record) = taken else { return Ok(None) };
-        self.open(peer, wanted, *token, Some(record)).map(Some)
+        let record = Some((record, Arc::clone(state)));
+        let export = self.export(peer, wanted.export)?;
+        let before = hand_over(export, record.as_ref())?;
+        match self.receive(export, wanted, Some(*token), before)? {
+            Received::Here(place) | Received::Elsewhere(place, _) => {
+                self.open(peer, (export, wanted), place, *token, record).map(Some)
+            }
+            Received::Unknown => Ok(None),
+        }
+    }
+
+    /// Where a client is served: here, or by way of whoever keeps what it holds.
+    fn receive(
+        &self,
+        export: &Export,
+        wanted: &Wanted<'_>,
+        token: Option<Bytes32>,
+        before: Option<AgentId>,
+    ) -> Result<Received, String> {
+        let Some(gate) = export.agent.gate() else {
+            let root = self.root(export, wanted.subtree)?;
+            return Ok(Received::Here((Arc::clone(&export.agent), root)));
+        };
+        let subtree = self.subtree(export, wanted.subtree)?;
+        let subtree =
+            std::str::from_utf8(subtree).map_err(|_| "the directory's name is no text")?;
+        let visit = Visit { client: wanted.client, subtree, token, before };
+        Ok(match gate.receive(&visit)? {
+            Some(received) => Received::Elsewhere((received.store, NodeId::ROOT), received.token),
+            None => Received::Unknown,
+        })
     }
 
     fn open(
         &self,
         peer: &Peer,
-        wanted: &Wanted<'_>,
+        (export, wanted): (&Export, &Wanted<'_>),
+        (agent, root): Place,
         token: Bytes32,
-        record: Option<Record>,
+        record: Option<(Record, Arc<State>)>,
     ) -> Result<Admitted, String> {
         self.sessions.retain(|_, known| !known.session.has_ended());
         if self.sessions.len() >= self.settings.limits.clients as usize {
@@ -81,15 +131,11 @@ impl Service {
                 self.sessions.len()
             ));
         }
-        let export = self.export(peer, wanted.export)?;
-        let root = self.root(export, wanted.subtree)?;
-        // Only to what is local can a client come back.
-        let record = record.filter(|_| export.agent.local().is_some());
         let id = self.next.fetch_add(1, Ordering::Relaxed) & ((1 << 24) - 1);
         let terms = Terms {
             id,
             client: format!("{} at {peer}", clean(wanted.client)),
-            agent: Arc::clone(&export.agent),
+            agent,
             root,
             rights: rights(&export.settings, peer)?,
             record,
@@ -147,6 +193,9 @@ impl Service {
         if now.duration_since(orphans.0) >= limits.grace / 4 {
             orphans.0 = now;
             let count = orphans.1.sweep(state, now, limits.grace);
+            for agent in self.agents().filter_map(|agent| agent.local()) {
+                agent.sweep_hidden(&mut orphans.2, now, limits.grace);
+            }
             if count > 0 {
                 tracing::info!(
                     count,
@@ -155,6 +204,21 @@ impl Service {
             }
         }
     }
+}
+
+/// From now on this agent acts for the client, if it does so elsewhere; who did before, and died.
+fn hand_over(
+    export: &Export,
+    record: Option<&(Record, Arc<State>)>,
+) -> Result<Option<AgentId>, String> {
+    let (Some(gate), Some((record, _))) = (export.agent.gate(), record) else { return Ok(None) };
+    record.hand_over(gate.agent()).map_err(|error| format!("it cannot write to its state: {error}"))
+}
+
+fn new_token() -> Result<Bytes32, String> {
+    let mut token = [0; 32];
+    getrandom::fill(&mut token).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(token)
 }
 
 /// How long a client that comes back waits for what it asked before, or for another agent.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iofwd_mount::Caller;
-use iofwd_mount::caller::Introduction;
+use iofwd_mount::caller::{Introduction, RequestKey};
 use iofwd_scheduler::request::JobId;
 
 use crate::agent::Guest;
@@ -79,12 +79,20 @@ impl Connection {
                 share: Some(share),
                 room: prefix.room,
                 answered: false,
+                passed: self.pass(request.once, &caller, request.id),
                 _under_way: under_way,
             };
             let once = request.once.and_then(|once| self.ticket(once, request.id));
             dispatch(session, &caller, (&request.call, once), &payload, to);
         }
         Ok(())
+    }
+
+    /// A call that must not be done twice is known as such to whoever it is passed on to.
+    fn pass(&self, once: Option<Once>, caller: &Caller, id: u64) -> Option<RequestKey> {
+        let (once, passage) = (once?, self.session.agent.passage()?);
+        passage.begin_once(caller.request, id, once);
+        Some(caller.request)
     }
 
     /// The right to do a call once; `None` where nothing outlives the agent.

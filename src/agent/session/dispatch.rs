@@ -65,7 +65,7 @@ impl Exchange<'_> {
             | Call::Reopen { .. }
             | Call::Reclaim(_) => {}
             Call::Restored => {
-                self.session.restored();
+                self.session.restored()?;
                 taken(to)?.done().send(Ok(()));
             }
             Call::Leave => {
@@ -409,7 +409,7 @@ pub(super) fn attr(to: Responder) -> Reply<Attr> {
 fn opened(to: Responder, how: OpenHow) -> Reply<Opened> {
     to.vouched(move |session, opened: Opened| {
         session.keep_handle(opened.handle, Kind::File);
-        let voucher = session.vouch(opened.attr.node, Some(opening(how)));
+        let voucher = session.vouch_open(opened.attr.node, opened.handle, opening(how));
         (Value::Opened(Opened { attr: session.outgoing(opened.attr), ..opened }), voucher)
     })
 }
@@ -418,7 +418,8 @@ fn opened(to: Responder, how: OpenHow) -> Reply<Opened> {
 pub(super) fn created(to: Responder, how: OpenHow) -> Reply<Created> {
     to.vouched(move |session, created: Created| {
         session.keep_handle(created.handle, Kind::File);
-        let voucher = session.vouch(created.entry.attr.node, Some(opening(how)));
+        let node = created.entry.attr.node;
+        let voucher = session.vouch_open(node, created.handle, opening(how));
         (Value::Created(Created { entry: session.keep_node(created.entry), ..created }), voucher)
     })
 }
@@ -430,7 +431,7 @@ fn opening(how: OpenHow) -> Opening {
 fn opened_directory(to: Responder, node: NodeId, flags: i32) -> Reply<OpenedDirectory> {
     to.vouched(move |session, opened: OpenedDirectory| {
         session.keep_handle(opened.handle, Kind::Directory);
-        let voucher = session.vouch(node, Some(Opening::Directory { flags }));
+        let voucher = session.vouch_open(node, opened.handle, Opening::Directory { flags });
         (Value::OpenedDirectory(opened), voucher)
     })
 }

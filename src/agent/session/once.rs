@@ -72,9 +72,11 @@ impl Exchange<'_> {
                 self.setxattr_once(ticket, node, name, flags, to)
             }
             Call::Removexattr { node, name } => self.removexattr_once(ticket, node, name, to),
-            Call::File(
-                call @ (FileCall::Wrote { append: true, .. } | FileCall::Truncate { .. }),
-            ) => self.striped_once(ticket, call, to),
+            Call::File(call @ FileCall::Truncate { .. }) => self.truncate_once(ticket, call, to),
+            Call::File(call @ FileCall::Append { .. }) => self.turn_once(ticket, call, to),
+            Call::File(call @ FileCall::Wrote { append: true, .. }) => {
+                self.wrote_once(ticket, call, to)
+            }
             _ => return None,
         })
     }

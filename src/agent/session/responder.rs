@@ -4,6 +4,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use iofwd_mount::caller::RequestKey;
 use iofwd_mount::reply::{Answer as Answerable, Collect, Dirent};
 use iofwd_mount::store::Entry;
 use iofwd_mount::{DataReply, DirectoryReply, Errno, Reply, XattrReply};
@@ -24,6 +25,8 @@ pub(super) struct Responder {
     /// The most bytes that the payload of the answer may have.
     pub(super) room: usize,
     pub(super) answered: bool,
+    /// It is a call that must not be done twice, and is passed on.
+    pub(super) passed: Option<RequestKey>,
     pub(super) _under_way: UnderWay,
 }
 
@@ -86,7 +89,7 @@ impl Responder {
     /// A reply with a node that the client then holds.
     pub(super) fn entry(self) -> Reply<Entry> {
         self.vouched(|session, entry: Entry| {
-            let voucher = session.vouch(entry.attr.node, None);
+            let voucher = session.vouch(entry.attr.node);
             (Value::Entry(session.keep_node(entry)), voucher)
         })
     }
@@ -110,6 +113,9 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
+        if let (Some(key), Some(passage)) = (self.passed, self.session.agent.passage()) {
+            passage.end_once(key);
+        }
         if !self.answered {
             let head = frame::encode(&Answer { id: self.id, result: Err(libc::EIO) }, 0, 0);
             self.link.send(Outgoing { head: &head, payload: &[], share: self.share.take() });
@@ -127,7 +133,7 @@ struct Names {
 impl Collect for Names {
     fn push(&mut self, dirent: &Dirent<'_>, entry: Option<&Entry>) {
         let session = &self.responder.session;
-        let voucher = entry.map(|entry| session.vouch(entry.attr.node, None));
+        let voucher = entry.map(|entry| session.vouch(entry.attr.node));
         let listed = Listed {
             inode: dirent.inode,
             offset: dirent.offset,

@@ -43,7 +43,15 @@ impl Session {
         if let Some(mut told) = self.nodes.get_mut(&theirs) {
             told.references = references;
             told.round = round;
+            let held = told.held;
+            drop(told);
+            if let Some(passage) = self.agent.passage() {
+                passage.adopt(theirs, held, voucher, place);
+            }
             return;
+        }
+        if let Some(passage) = self.agent.passage() {
+            return self.adopt_elsewhere(passage, theirs, references, voucher, place);
         }
         let parent = self.node(place.0).ok();
         let place = parent.map(|parent| (parent, OsStr::from_bytes(place.1)));
@@ -65,6 +73,11 @@ impl Session {
         }
         // Directories have even numbers.
         let kind = if theirs.0.is_multiple_of(2) { Kind::Directory } else { Kind::File };
+        if let (Some(passage), false) = (self.agent.passage(), lost) {
+            let opened = self.reopen_elsewhere(passage, theirs, node, voucher, kind);
+            self.files.insert(theirs, opened);
+            return;
+        }
         let ours = if lost {
             Err(Errno::EIO)
         } else {
@@ -79,6 +92,9 @@ impl Session {
     /// The client holds this lock; if somebody else has it now, the file that it was taken through
     /// is of no use any more.
     pub(super) fn reclaim(&self, call: &LockCall) {
+        if let Some(passage) = self.agent.passage() {
+            return self.reclaim_elsewhere(passage, call);
+        }
         let request = self.node(call.node).and_then(|node| {
             Ok(LockRequest {
                 node,
@@ -106,7 +122,7 @@ impl Session {
     }
 
     /// What the client did not name again it never heard of, or has given up.
-    pub(super) fn restored(&self) {
+    pub(super) fn restored(&self) -> Result<(), Errno> {
         let round = self.round.load(Ordering::Relaxed);
         let files: Vec<HandleId> =
             self.files.iter().filter(|open| open.round < round).map(|open| *open.key()).collect();
@@ -122,7 +138,9 @@ impl Session {
         if let Some(agent) = self.agent.local() {
             agent.locks.reclaimed(self.id);
         }
+        self.agent.passage().map_or(Ok(()), |passage| passage.restored())?;
         let (files, nodes) = (self.files.len(), self.nodes.len());
         tracing::info!(client = self.client, session = self.id, files, nodes, "client is back");
+        Ok(())
     }
 }

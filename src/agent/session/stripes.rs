@@ -25,7 +25,7 @@ impl Exchange<'_> {
     pub(super) fn striped(&self, call: FileCall, to: &mut Promise) -> Served {
         let server = self.data_server()?;
         let responder = taken(to)?;
-        self.visit(|visitor| {
+        self.visit(None, |visitor| {
             server.serve_file(visitor, call, self.payload, move |answer| match answer {
                 Ok((value, bytes)) => responder.send(Ok((value, &[IoSlice::new(&bytes)]))),
                 Err(errno) => responder.send(Err(errno)),
@@ -34,43 +34,58 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// An append that was acknowledged, or a truncation, is not done again. That an append was refused
-    /// is kept as a failure.
-    pub(super) fn striped_once(&self, ticket: &Ticket, call: FileCall, to: &mut Promise) -> Served {
+    /// A truncation is not done again.
+    pub(super) fn truncate_once(
+        &self,
+        ticket: &Ticket,
+        call: FileCall,
+        to: &mut Promise,
+    ) -> Served {
         let server = self.data_server()?;
-        let is_append = matches!(call, FileCall::Wrote { .. });
-        let mut refused = None;
-        let act = || {
-            let standing = self.visit(|visitor| server.stand(visitor, call))?;
-            if is_append && !standing.accepted {
-                refused = Some(standing);
-                return Err(Errno::ESTALE);
+        let act = || self.visit(None, |visitor| server.stand(visitor, call));
+        let standing = match ticket.plainly(act)? {
+            Outcome::Now(standing) => standing,
+            Outcome::Before(_) => {
+                let standing = self.visit(None, |visitor| server.standing(visitor, call))?;
+                Standing { accepted: standing.cut.is_none(), ..standing }
             }
-            Ok(standing)
         };
-        let now = |accepted| {
-            let standing = self.visit(|visitor| server.standing(visitor, call))?;
-            Ok(Standing { accepted: accepted && (is_append || standing.cut.is_none()), ..standing })
-        };
-        let done = ticket.plainly(act);
-        let standing = match done {
-            Ok(Outcome::Now(standing)) => Ok(standing),
-            Ok(Outcome::Before(_)) => now(true),
-            Err(errno) if is_append && errno == Errno::ESTALE => {
-                refused.map_or_else(|| now(false), Ok)
-            }
-            Err(errno) => Err(errno),
-        };
-        taken(to)?.send(standing.map(|standing| (Value::Standing(standing), &[][..])));
+        taken(to)?.send(Ok((Value::Standing(standing), &[])));
         Ok(())
     }
 
-    fn visit<T>(&self, visit: impl FnOnce(&Visitor<'_>) -> T) -> T {
+    /// A turn to append, unless the append was done before: then the answer is how much was.
+    pub(super) fn turn_once(&self, ticket: &Ticket, call: FileCall, to: &mut Promise) -> Served {
+        let server = self.data_server()?;
+        // Whatever a server that died left undecided is decided by this.
+        self.visit(None, |visitor| server.standing(visitor, call))?;
+        match ticket.extended()? {
+            Some(count) => taken(to)?.send(Ok((Value::Written(count), &[]))),
+            None => self.striped(call, to)?,
+        }
+        Ok(())
+    }
+
+    /// That an append is there is said once.
+    pub(super) fn wrote_once(&self, ticket: &Ticket, call: FileCall, to: &mut Promise) -> Served {
+        let server = self.data_server()?;
+        let mut standing = self.visit(None, |visitor| server.standing(visitor, call))?;
+        if ticket.extended()?.is_some() {
+            standing.accepted = true;
+        } else {
+            standing = self.visit(Some(ticket), |visitor| server.stand(visitor, call))?;
+        }
+        taken(to)?.send(Ok((Value::Standing(standing), &[])));
+        Ok(())
+    }
+
+    fn visit<T>(&self, once: Option<&Ticket>, visit: impl FnOnce(&Visitor<'_>) -> T) -> T {
         visit(&Visitor {
             client: self.session.id,
             caller: self.caller,
             node: &|node| self.session.node(node),
             handle: &|handle| self.session.handle(handle),
+            once,
         })
     }
 

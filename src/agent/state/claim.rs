@@ -3,12 +3,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno as Raw;
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::agent::AgentId;
 use crate::wire::greeting::Bytes32;
 
 use super::verdict::Verdict;
@@ -29,6 +30,20 @@ impl Record {
     /// Keep what came of a call, until the client uses the place again.
     pub(crate) fn keep(&self, place: u16, id: u64, verdict: Verdict) -> io::Result<()> {
         places::write(&self.file, place, id, verdict)
+    }
+
+    /// The agent that acts for the client elsewhere from now on; which one did before and did not say
+    /// that it was done. A file is used for this or for places, never for both.
+    pub(crate) fn hand_over(&self, to: AgentId) -> io::Result<Option<AgentId>> {
+        let mut before = AgentId::default();
+        let count = self.file.read_at(&mut before, 0)?;
+        self.file.write_all_at(&to, 0)?;
+        Ok(Some(before).filter(|before| count == before.len() && *before != AgentId::default()))
+    }
+
+    /// The agent that acted for the client is done with everything.
+    pub(crate) fn put_down(&self) -> io::Result<()> {
+        self.hand_over(AgentId::default()).map(drop)
     }
 
     /// What came of that call, if it was done.
@@ -138,6 +153,19 @@ const USUAL: i64 = 16 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_acted_for_a_client_and_died_is_known() {
+        let room = tempfile::tempdir().unwrap();
+        let state = State::open(room.path()).unwrap();
+        let record = state.begin(&[5; 32]).unwrap();
+        assert_eq!(record.hand_over([1; 16]).unwrap(), None);
+        drop(record);
+        let record = state.take_over(&[5; 32], NOW).unwrap().unwrap();
+        assert_eq!(record.hand_over([2; 16]).unwrap(), Some([1; 16]));
+        record.put_down().unwrap();
+        assert_eq!(record.hand_over([3; 16]).unwrap(), None);
+    }
 
     const NOW: Duration = Duration::ZERO;
 

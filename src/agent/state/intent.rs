@@ -66,6 +66,9 @@ pub(crate) enum Deed {
     Append { end: Spot, size: u64, length: u32, first: Vec<u8> },
     /// Take bytes out of the middle, or put some in; the end is here.
     Shift { end: Spot, size: u64 },
+    /// Let a file whose bytes are elsewhere end here, of which they must learn: under that epoch they
+    /// have not.
+    Shrink { end: Spot, size: u64, epoch: u64 },
 }
 
 impl Deed {
@@ -74,7 +77,8 @@ impl Deed {
             Deed::Make(spot)
             | Deed::Remove(spot, _)
             | Deed::Append { end: spot, .. }
-            | Deed::Shift { end: spot, .. } => [Some(*spot), None],
+            | Deed::Shift { end: spot, .. }
+            | Deed::Shrink { end: spot, .. } => [Some(*spot), None],
             Deed::Rename(from, to, _) => [Some(*from), Some(*to)],
         }
     }

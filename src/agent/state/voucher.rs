@@ -46,6 +46,12 @@ impl Voucher {
     }
 }
 
+/// How something is open, as a voucher says that somebody else may have sealed.
+pub(crate) fn opening_in(sealed: &[u8]) -> Option<Opening> {
+    let (_, body) = sealed.split_at_checked(SEAL)?;
+    postcard::from_bytes::<Voucher>(body).ok()?.opening
+}
+
 impl State {
     /// The voucher as a client of that export may have it.
     pub(crate) fn seal(&self, export: &str, voucher: &Voucher) -> Vec<u8> {
@@ -80,6 +86,8 @@ mod tests {
         let opening = Some(Opening::File { flags: 2, readable: false });
         let voucher = Voucher::new(node, opening);
         let sealed = one.seal("scratch", &voucher);
+        assert_eq!(opening_in(&sealed), opening);
+        assert_eq!(opening_in(&sealed[..SEAL]), None);
         assert_eq!(one.unseal("scratch", &sealed), Some(voucher));
         assert_eq!(one.unseal("home", &sealed), None);
         assert_eq!(other.unseal("scratch", &sealed), None);

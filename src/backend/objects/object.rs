@@ -161,7 +161,10 @@ impl Object {
         if let State::Absent { epoch: seen } = *state {
             let mut options = File::options();
             let file = options.read(true).write(true).create(true).truncate(false);
-            let file = file.mode(0o600).open(&self.place)?;
+            // No caller knows of a directory that could be missing here.
+            let file = file.mode(0o600).open(&self.place).map_err(|error| {
+                if error.kind() == io::ErrorKind::NotFound { Errno::EIO } else { error.into() }
+            })?;
             *state = State::Open(Opened { file, epoch: seen, is_new: true });
         }
         match &mut *state {
@@ -189,7 +192,8 @@ impl Object {
         match File::options().read(true).write(true).open(&self.place) {
             Ok(file) => {
                 let epoch = stamp::read(&file)?;
-                Ok(State::Open(Opened { file, epoch, is_new: false }))
+                // Whoever made it may have died before its name was on disk.
+                Ok(State::Open(Opened { file, epoch, is_new: true }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Absent { epoch: 0 }),
             Err(error) => Err(error.into()),

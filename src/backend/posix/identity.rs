@@ -55,9 +55,8 @@ impl Identity {
     /// From now on this thread acts as the agent itself.
     pub fn assume_agent() {
         CURRENT.with_borrow_mut(|current| {
-            if let Some(before) = current.take()
-                && (before.uid != 0 || before.gid != 0 || !before.groups.is_empty())
-            {
+            // The super-user may do all that the agent may: there is nothing to change.
+            if let Some(before) = current.take_if(|before| !before.is_super_user()) {
                 Identity::new(0, 0, Arc::from([])).switch(Some(&before));
             }
         });
@@ -72,6 +71,10 @@ impl Identity {
             before.assume();
         }
         done
+    }
+
+    fn is_super_user(&self) -> bool {
+        self.uid == 0 && self.gid == 0 && self.groups.is_empty()
     }
 
     fn switch(&self, before: Option<&Identity>) {

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use iofwd_mount::Errno;
 
@@ -28,9 +29,10 @@ pub(super) fn component(name: &OsStr) -> Result<CString, Errno> {
 
 /// The path under which this process finds one of its own descriptors, whatever it names.
 pub(super) fn magic_path(fd: &impl AsFd) -> CString {
-    CString::new(format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd()))
-        .expect("a number has no zero byte")
+    CString::new(format!("{MAGIC}{}", fd.as_fd().as_raw_fd())).expect("a number has no zero byte")
 }
+
+const MAGIC: &str = "/proc/self/fd/";
 
 fn check(result: i32) -> Result<i32, Errno> {
     if result < 0 { Err(Errno::last()) } else { Ok(result) }
@@ -67,9 +69,21 @@ pub(super) fn openat(
 
 /// Open anew what a descriptor names.
 pub(super) fn reopen(fd: &impl AsFd, flags: i32) -> Result<OwnedFd, Errno> {
+    let flags = (flags & !libc::O_NOFOLLOW) | libc::O_CLOEXEC;
     let path = magic_path(fd);
-    // SAFETY: the path is a valid C string.
-    owned(unsafe { libc::open(path.as_ptr(), (flags & !libc::O_NOFOLLOW) | libc::O_CLOEXEC) })
+    let (dir, path) = match own_descriptors() {
+        Some(dir) => (dir.as_raw_fd(), &path.as_c_str()[MAGIC.len()..]),
+        None => (libc::AT_FDCWD, path.as_c_str()),
+    };
+    // SAFETY: the descriptor is open and the path is a valid C string.
+    owned(unsafe { libc::openat(dir, path.as_ptr(), flags) })
+}
+
+/// The directory of this process's descriptors, so that the way there need not be walked each time.
+/// Opened when it is first needed; from then on the process stays the one that it is.
+fn own_descriptors() -> Option<&'static OwnedFd> {
+    static DIRECTORY: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    DIRECTORY.get_or_init(|| open_directory_path(Path::new(MAGIC)).ok()).as_ref()
 }
 
 /// Open a file without a name in a directory.

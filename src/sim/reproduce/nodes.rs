@@ -104,8 +104,8 @@ const FIGURES: [(&str, Pattern, &str, &str); 3] = [
         Pattern::SharedStrided,
         "With one I/O node FIFO and HBRR are best; with four, TWINS with windows of more than 1 ms; with eight, \
          TWINS with the shortest window, 0.125 ms.",
-        "With one I/O node FIFO and short windows are a tie, and windows of 8 ms and more lose: one sender cannot disturb itself. With \
-         four, TWINS. With eight, TWINS too, but windows of some milliseconds stay best: the model's servers gain \
+        "With one I/O node FIFO and windows up to 4 ms are a tie: one sender cannot disturb itself, and servers have work for 25 ms \
+         waiting, so that they are never idle; windows of 8 ms and more lose. With four, TWINS. With eight, TWINS too, but windows of some milliseconds stay best: the model's servers gain \
          as much from large lists there as anywhere; why 0.125 ms was best is not explained.",
     ),
     (

@@ -105,6 +105,8 @@ fn who_may_not_mount_is_told_nothing_but_that() {
     assert!(said.contains("no export 'other'"), "{said}");
     let said = refused(&["127.0.0.1:1/data"]);
     assert!(said.contains("does iofwd agent run there?"), "{said}");
+    let said = refused(&[&agent.over_unix().replace(":data", "/data")]);
+    assert!(said.contains("unix:PATH:EXPORT"), "{said}");
 }
 
 #[test]
@@ -141,6 +143,9 @@ fn a_user_of_this_node_is_that_user_whatever_the_client_says() {
     );
     if !Path::new("/usr/bin/fusermount3").exists() {
         return println!("skipped: users mount with fusermount3, which is not here");
+    }
+    if fs::metadata("/dev/fuse").unwrap().permissions().mode() & 0o006 != 0o006 {
+        return println!("skipped: /dev/fuse is not open to ordinary users here");
     }
     // fusermount3 serves only users with a name.
     assert!(shell(DAEMON, &script, room.path()));

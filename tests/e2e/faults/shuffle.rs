@@ -33,7 +33,7 @@ pub(super) fn work(mut task: Task) {
                 let count = count.unwrap_or_else(|e| panic!("read: {e}"));
                 let expected = model.get(offset..).unwrap_or_default();
                 let expected = &expected[..expected.len().min(length)];
-                assert!(data[..count] == *expected, "bytes from {offset} on, step {done}");
+                compare(&data[..count], expected, offset, done);
             }
         }
     }
@@ -42,6 +42,25 @@ pub(super) fn work(mut task: Task) {
     let mut all = vec![0; model.len()];
     file.read_exact_at(&mut all, 0).expect("all of it can be read");
     assert!(all == model, "the whole file");
+}
+
+/// What was read is what was written; if not, it is said where and how it differs.
+fn compare(read: &[u8], expected: &[u8], offset: usize, step: u64) {
+    if read == expected {
+        return;
+    }
+    let pairs = read.iter().zip(expected);
+    let same = pairs.clone().take_while(|(read, expected)| read == expected).count();
+    let wrong = pairs.filter(|(read, expected)| read != expected).count();
+    panic!(
+        "step {step}: {} bytes read at {offset}, {} expected; {wrong} differ, the first at {}: {:?} \
+         instead of {:?}",
+        read.len(),
+        expected.len(),
+        offset + same,
+        read.get(same),
+        expected.get(same)
+    );
 }
 
 const SIZE: usize = 256 << 10;

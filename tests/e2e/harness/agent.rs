@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::data::DataServers;
 use super::ground::{self, Ground};
-use super::network::{Namespace, Network, agent_address};
+use super::network::{Namespace, Network, agent_address, client_address};
 use super::server::{Server, was_killed};
 use super::{can_mount, program};
 
@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     /// What outlives it; agents that share it share their clients.
     state: PathBuf,
     room: Arc<TempDir>,
+    /// At the end of which link of a network it is.
+    node: Option<usize>,
     /// Whose state it shares.
     _elder: Option<Arc<TempDir>>,
 }
@@ -105,13 +107,33 @@ impl Agent {
         Self::over(Ground::new(), Some((network.agent(), PORT)), more_settings)
     }
 
-    /// Another agent in the same network over what this one exports, that can take over its
-    /// clients.
-    pub(crate) fn successor_in_network(&self, network: &Network, more_settings: &str) -> Self {
-        let export = format!("squash = \"none\"\n{more_settings}");
-        let lines = format!("state = {:?}", self.state);
-        let place = Some((network.agent(), self.port + 1));
+    /// At the end of a link of a network: over data servers, or over a directory.
+    pub(crate) fn at_node(
+        network: &Network,
+        node: usize,
+        servers: Option<&DataServers>,
+        more_settings: &str,
+    ) -> Self {
+        let place = Some((network.client(node), PORT));
+        let (lines, export) = at_node(servers, more_settings);
+        let mut agent = Self::by(Ground::new(), ground::room(), place, &lines, &export);
+        agent.node = Some(node);
+        agent
+    }
+
+    /// Another one, at the end of another link, that can take over this one's clients.
+    pub(crate) fn successor_at_node(
+        &self,
+        network: &Network,
+        node: usize,
+        servers: Option<&DataServers>,
+        more_settings: &str,
+    ) -> Self {
+        let place = Some((network.client(node), PORT));
+        let (lines, export) = at_node(servers, more_settings);
+        let lines = format!("state = {:?}\n{lines}", self.state);
         let mut agent = Self::by(self.ground.clone(), ground::room(), place, &lines, &export);
+        agent.node = Some(node);
         agent.state.clone_from(&self.state);
         agent._elder = Some(Arc::clone(&self.room));
         agent
@@ -157,7 +179,7 @@ impl Agent {
         let mut server = Server::start(&mut command, room.path().join("log"));
         server.wait_until("ready", |server| server.said().contains("ready"));
         let room = Arc::new(room);
-        Self { server, ground, port, socket, key, words, state, room, _elder: None }
+        Self { server, ground, port, socket, key, words, state, room, node: None, _elder: None }
     }
 
     /// What a client mounts, by way of the loopback.
@@ -217,9 +239,9 @@ impl Agent {
     }
 
     /// What a client of a network mounts that goes to this agent first, and then to the other.
-    pub(crate) fn across_or(&self, other: &Agent, client: usize) -> String {
-        let at = agent_address(client);
-        format!("{at}:{},{at}:{}/{EXPORT}", self.port, other.port)
+    pub(crate) fn across_or(&self, other: &Agent) -> String {
+        let at = |agent: &Agent| client_address(agent.node.expect("it is at the end of a link"));
+        format!("{}:{},{}:{}/{EXPORT}", at(self), self.port, at(other), other.port)
     }
 
     /// The key that clients of a network must have.
@@ -256,12 +278,19 @@ impl Drop for Agent {
     }
 }
 
+/// Above, and of, the export.
+fn at_node(servers: Option<&DataServers>, more_settings: &str) -> (String, String) {
+    let export = servers.map_or_else(|| "squash = \"none\"".into(), DataServers::export);
+    // Without windows, which would only make it slow.
+    ("[scheduler]\npolicy = \"fifo\"".into(), format!("{export}\n{more_settings}"))
+}
+
 fn unix(socket: &Path) -> String {
     format!("\"unix:{}\"", socket.display())
 }
 
 /// A file that only its owner may read.
-fn write_secret(path: &Path, text: &str) {
+pub(super) fn write_secret(path: &Path, text: &str) {
     let mut options = File::options();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));

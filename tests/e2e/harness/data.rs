@@ -1,5 +1,7 @@
 //! Data servers for a test, each with a directory and a port of its own, and agents over them.
 
+use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -7,8 +9,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-use super::agent::free_port;
+use super::agent::{free_port, write_secret};
 use super::ground;
+use super::network::{Network, client_address};
 use super::server::{Server, was_killed};
 use super::{can_mount, program};
 
@@ -24,6 +27,9 @@ pub(crate) struct DataServers {
     servers: Vec<DataServer>,
     /// Bytes of a file on one of them before the next one follows.
     stripe: String,
+    key: Option<PathBuf>,
+    /// At the ends of which links of a network they are.
+    nodes: Option<Range<usize>>,
     _room: TempDir,
 }
 
@@ -31,10 +37,12 @@ struct DataServer {
     process: Option<Server>,
     /// Processes that become this server when they are told to.
     spare: Vec<Spare>,
-    port: u16,
+    /// Where it is reached.
+    address: String,
     directory: PathBuf,
     log: PathBuf,
-    options: Vec<String>,
+    /// What it is started by.
+    words: Vec<OsString>,
 }
 
 impl DataServers {
@@ -50,32 +58,89 @@ impl DataServers {
         }
         let room = ground::room();
         let servers = (0..count).map(|number| {
-            let [directory, log] =
-                ["directory", "log"].map(|name| room.path().join(format!("{name}-{number}")));
-            let (port, options) = (free_port(), options.iter().map(ToString::to_string).collect());
-            let spare = Vec::new();
-            let mut server = DataServer { process: None, spare, port, directory, log, options };
-            server.start();
-            server
+            let address = format!("127.0.0.1:{}", free_port());
+            let mut command = Command::new(program());
+            command.arg("server").arg(format!("--listen={address}")).args(options);
+            let directory = room.path().join(format!("directory-{number}"));
+            DataServer::start_in(room.path(), (number, directory), address, command)
         });
         let servers = servers.collect();
-        Some(Self { servers, stripe: stripe.into(), _room: room })
+        Some(Self { servers, stripe: stripe.into(), key: None, nodes: None, _room: room })
+    }
+
+    /// One in each of these directories.
+    pub(crate) fn at(directories: &[PathBuf], stripe: &str) -> Self {
+        let room = ground::room();
+        let servers = directories.iter().enumerate().map(|(number, directory)| {
+            let address = format!("127.0.0.1:{}", free_port());
+            let mut command = Command::new(program());
+            command.arg("server").arg(format!("--listen={address}"));
+            DataServer::start_in(room.path(), (number, directory.clone()), address, command)
+        });
+        let servers = servers.collect();
+        Self { servers, stripe: stripe.into(), key: None, nodes: None, _room: room }
+    }
+
+    /// One at the end of each of these links of a network.
+    pub(crate) fn in_network(network: &Network, nodes: Range<usize>, stripe: &str) -> Self {
+        let room = ground::room();
+        let key = room.path().join("key");
+        write_secret(&key, &"fedcba9876543210".repeat(4));
+        let servers = nodes.clone().enumerate().map(|(number, node)| {
+            let mut command = network.client(node).command();
+            command
+                .args(["server", "--listen", &format!("0.0.0.0:{PORT}"), "--key-file"])
+                .arg(&key);
+            let address = format!("{}:{PORT}", client_address(node));
+            let directory = room.path().join(format!("directory-{number}"));
+            DataServer::start_in(room.path(), (number, directory), address, command)
+        });
+        let servers = servers.collect();
+        Self { servers, stripe: stripe.into(), key: Some(key), nodes: Some(nodes), _room: room }
+    }
+
+    /// The link of one of them.
+    pub(crate) fn node(&self, number: usize) -> usize {
+        self.nodes.clone().expect("they are in a network").start + number
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// The key that agents must have.
+    pub(crate) fn key(&self) -> Option<&Path> {
+        self.key.as_deref()
+    }
+
+    /// Tell one of them something by a signal.
+    pub(crate) fn signal(&mut self, number: usize, signal: Signal) {
+        let process = self.servers[number].process.as_mut().expect("it runs");
+        kill(Pid::from_raw(process.child().id() as i32), signal).expect("it runs");
+    }
+
+    /// Tell one of them to end, and wait until it has, well.
+    pub(crate) fn end(&mut self, number: usize) {
+        let ended = self.servers[number].stop();
+        ended.unwrap_or_else(|why| panic!("a data server should end well: {why}"));
+        self.servers[number].process = None;
     }
 
     /// What an agent's settings say about an export over them.
     pub(crate) fn export(&self) -> String {
-        let servers: Vec<_> =
-            self.servers.iter().map(|server| format!("\"127.0.0.1:{}\"", server.port)).collect();
+        let key = self.key.as_ref().map(|key| format!("servers_key_file = {key:?}\n"));
         format!(
-            "backend = \"servers\"\nservers = [{}]\nstripe_size = \"{}\"\nsquash = \"none\"\n",
-            servers.join(", "),
-            self.stripe
+            "backend = \"servers\"\nservers = {:?}\nstripe_size = \"{}\"\nsquash = \"none\"\n{}",
+            self.addresses(),
+            self.stripe,
+            key.unwrap_or_default()
         )
     }
 
     /// `HOST:PORT` of each.
     pub(crate) fn addresses(&self) -> Vec<String> {
-        self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect()
+        self.servers.iter().map(|server| server.address.clone()).collect()
     }
 
     /// Where one of them keeps what it has.
@@ -108,6 +173,22 @@ impl DataServers {
 }
 
 impl DataServer {
+    /// With its log in that room.
+    fn start_in(
+        room: &Path,
+        (number, directory): (usize, PathBuf),
+        address: String,
+        command: Command,
+    ) -> Self {
+        let log = room.join(format!("log-{number}"));
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words: Vec<OsString> = words.map(OsString::from).collect();
+        let words = [words, vec!["--dir".into(), directory.clone().into()]].concat();
+        let mut server = Self { process: None, spare: Vec::new(), address, directory, log, words };
+        server.start();
+        server
+    }
+
     fn start(&mut self) {
         let mut process = match self.spare.pop() {
             Some(Spare { process, go, log }) => {
@@ -116,18 +197,14 @@ impl DataServer {
                 process
             }
             None => {
-                let mut command = Command::new(program());
-                Server::start(self.say(&mut command), self.log.clone())
+                let mut command = Command::new(&self.words[0]);
+                // What it said before may be what a test fails by.
+                let _ = std::fs::copy(&self.log, self.log.with_extension("before"));
+                Server::start(command.args(&self.words[1..]), self.log.clone())
             }
         };
         process.wait_until("ready", |server| server.said().contains("ready"));
         self.process = Some(process);
-    }
-
-    /// The words that make a process this server.
-    fn say<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.args(["server", "--dir"]).arg(&self.directory);
-        command.arg(format!("--listen=127.0.0.1:{}", self.port)).args(&self.options)
     }
 
     fn prepare(&mut self) {
@@ -136,8 +213,8 @@ impl DataServer {
             ["go", "log"].map(|name| self.log.with_extension(format!("{name}{number}")));
         let wait = "while [ ! -e \"$0\" ]; do sleep 0.02; done; exec \"$@\"";
         let mut command = Command::new("sh");
-        command.args(["-c", wait]).arg(&go).arg(program());
-        let process = Server::start(self.say(&mut command), log.clone());
+        command.args(["-c", wait]).arg(&go).args(&self.words);
+        let process = Server::start(&mut command, log.clone());
         self.spare.push(Spare { process, go, log });
     }
 
@@ -171,3 +248,6 @@ fn files_below(directory: &Path) -> usize {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| if entry.path().is_dir() { files_below(&entry.path()) } else { 1 }).sum()
 }
+
+/// In a namespace of its own no port is taken.
+const PORT: u16 = 7041;

@@ -1,5 +1,6 @@
 //! A network for a test: an agent and its clients each in a namespace of its own, a link between
-//! the agent and every client, and all of it gone with the test, however it ends.
+//! the agent and every client, and all of it gone with the test, however it ends. What is in the middle
+//! passes on what clients send to each other, so that agents and data servers can be at the ends, too.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ impl Network {
             return None;
         }
         let agent = Namespace::new()?;
+        let forward = "echo 1 > /proc/sys/net/ipv4/ip_forward";
+        run("nsenter", [&*agent.enter(), "sh", "-c", forward]);
         let mut network = Self { agent, clients: Vec::new() };
         for number in 0..clients {
             network.clients.push(Some(Namespace::new()?));
@@ -44,6 +47,13 @@ impl Network {
             run("ip", ["-n", namespace, "address", "add", &format!("{address}/24"), "dev", link]);
             run("ip", ["-n", namespace, "link", "set", link, "up"]);
         }
+        self.route(number);
+    }
+
+    /// Everything else is reached by way of the middle.
+    fn route(&self, number: usize) {
+        let (client, middle) = (&self.client(number).name, agent_address(number));
+        run("ip", ["-n", client, "route", "replace", "default", "via", &middle]);
     }
 
     /// Where the agent is.
@@ -64,6 +74,8 @@ impl Network {
     /// Puts it back.
     pub(crate) fn mend(&self, client: usize) {
         run("ip", ["-n", &self.client(client).name, "link", "set", UPLINK, "up"]);
+        // The route has gone with the link.
+        self.route(client);
     }
 
     /// Gives a client a slow link, in both directions.
@@ -86,7 +98,8 @@ pub(super) fn agent_address(client: usize) -> String {
     format!("10.77.{client}.1")
 }
 
-fn client_address(client: usize) -> String {
+/// The address by which everybody knows what is at the end of a link.
+pub(super) fn client_address(client: usize) -> String {
     format!("10.77.{client}.2")
 }
 
@@ -118,10 +131,14 @@ impl Namespace {
     }
 
     /// The program, run in it. Not by `ip netns exec`, which would hide what is mounted there.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{}", self.name)).arg(program());
+        command.arg(self.enter()).arg(program());
         command
+    }
+
+    fn enter(&self) -> String {
+        format!("--net=/run/netns/{}", self.name)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::e2e::faults::phases::{go, result};
 use crate::e2e::faults::worker::{Work, Worker, stop};
-use crate::e2e::harness::{Agent, Mount, eventually};
+use crate::e2e::harness::{Agent, DataServers, Mount, eventually};
 
 fn one(options: &[&str], work: Work) -> Option<(Agent, Mount, Worker)> {
     let agent = Agent::start("")?;
@@ -85,4 +85,39 @@ fn a_lock_that_somebody_else_has_taken_is_lost_and_its_holder_is_told() {
     let eio = format!("{}\n", nix::libc::EIO);
     let results = ["free", "whole", "range"].map(|n| result(mount.plain(), &format!("result-{n}")));
     assert_eq!(results, [Some("done\n".into()), Some(eio), Some("done\n".into())]);
+}
+
+/// A data server, or the file system behind an agent, that does not answer: applications get an error
+/// by the deadline, others go on, and so do they when it answers again.
+#[test]
+fn calls_of_a_server_that_does_not_answer_end_by_the_deadline() {
+    let Some(mut servers) = DataServers::start(2, "64K") else { return };
+    let export = format!("{}stripe_count = 1\n", servers.export());
+    let agent = Agent::exporting("", &export).expect("data servers could be started");
+    let mount = Mount::remote(&agent, &agent.over_tcp(), &["--deadline=2"]);
+    let paths: Vec<_> = (0..12).map(|n| mount.path().join(format!("file-{n}"))).collect();
+    paths.iter().for_each(|path| fs::write(path, b"data").unwrap());
+    servers.signal(1, nix::sys::signal::Signal::SIGSTOP);
+    let tried = |path: &std::path::PathBuf| match fs::read(path) {
+        Ok(data) => {
+            assert_eq!(data, b"data");
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(nix::libc::ETIMEDOUT), "{error}");
+            false
+        }
+    };
+    let fine: Vec<bool> = std::thread::scope(|scope| {
+        let all: Vec<_> = paths.iter().map(|path| scope.spawn(move || tried(path))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    servers.signal(1, nix::sys::signal::Signal::SIGCONT);
+    assert!(fine.contains(&true) && fine.contains(&false), "{fine:?}");
+    assert!(mount.said().contains("not answered by the deadline"), "{}", mount.said());
+    paths.iter().for_each(|path| {
+        assert_eq!(fs::read(path).unwrap(), b"data");
+        fs::write(path, b"more").unwrap();
+    });
+    eventually("nothing is under way", || agent.number("open_files") == 0);
 }

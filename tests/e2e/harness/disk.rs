@@ -1,0 +1,95 @@
+//! A file system of its own for a test, on a file: it can lose its power, become read-only, and fill up.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::libc;
+use tempfile::TempDir;
+
+use super::ground;
+use super::{can_mount, eventually};
+
+/// A mounted ext4.
+pub(crate) struct Disk {
+    room: TempDir,
+    point: PathBuf,
+}
+
+impl Disk {
+    /// Of so many mebibytes, or says why the test is skipped.
+    pub(crate) fn new(size: u64) -> Option<Self> {
+        if !can_mount() {
+            return None;
+        }
+        let room = ground::room();
+        let image = File::create(room.path().join("image")).expect("a file can be made");
+        image.set_len(size << 20).expect("it can be sparse");
+        if !run("mkfs.ext4", &["-q", "-F"], &room.path().join("image")) {
+            println!("skipped: no ext4 can be made here");
+            return None;
+        }
+        let point = ground::directory(&room, "disk");
+        let disk = Self { room, point };
+        if !disk.try_mount() {
+            println!("skipped: no file can be mounted here");
+            return None;
+        }
+        Some(disk)
+    }
+
+    /// A new directory on it.
+    pub(crate) fn directory(&self) -> PathBuf {
+        let path = self.point.join("used");
+        std::fs::create_dir_all(&path).expect("a directory can be made");
+        path
+    }
+
+    /// Its power fails: what was not synced is lost, and everything that is asked of it fails.
+    pub(crate) fn lose_power(&self) {
+        let root = File::open(&self.point).expect("it is mounted");
+        let no_flush: u32 = 2;
+        // SAFETY: the operation reads a number that outlives the call.
+        let result = unsafe { libc::ioctl(root.as_raw_fd(), SHUTDOWN, &no_flush) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    }
+
+    /// It is there again, as it was on the medium. Nobody may use it meanwhile.
+    pub(crate) fn start_again(&self) {
+        eventually("it is unmounted", || run("umount", &[], &self.point));
+        assert!(self.try_mount(), "it can be mounted again");
+    }
+
+    /// It finds an error in itself, and allows no change any more.
+    pub(crate) fn become_read_only(&self) {
+        let source = Command::new("findmnt").args(["-no", "SOURCE"]).arg(&self.point).output();
+        let source = String::from_utf8(source.expect("there is findmnt(8)").stdout).unwrap();
+        let device = source.trim().trim_start_matches("/dev/");
+        let place = format!("/sys/fs/ext4/{device}/trigger_fs_error");
+        std::fs::write(place, "for a test").expect("an error can be asked for");
+    }
+
+    fn try_mount(&self) -> bool {
+        let mut command = Command::new("mount");
+        command
+            .args(["-o", "loop,errors=remount-ro"])
+            .arg(self.room.path().join("image"))
+            .arg(&self.point);
+        command.output().is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        run("umount", &["-l"], &self.point);
+    }
+}
+
+fn run(tool: &str, words: &[&str], what: &Path) -> bool {
+    let output = Command::new(tool).args(words).arg(what).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// `EXT4_IOC_SHUTDOWN`.
+const SHUTDOWN: libc::c_ulong = 0x8004_587d;
