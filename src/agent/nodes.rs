@@ -1,5 +1,6 @@
 //! The nodes the kernel knows: numbers it names them by, and how often it was told of them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -173,17 +174,16 @@ impl Nodes {
         }
     }
 
-    /// One node of each device other than that of the root.
-    pub(super) fn elsewhere(&self, root: Key) -> Vec<Arc<Inode>> {
-        let mut seen = vec![root.device];
-        let mut found = Vec::new();
+    /// The nodes of each device other than that of the root.
+    pub(super) fn elsewhere(&self, root: Key) -> Vec<Vec<Arc<Inode>>> {
+        let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for node in &self.by_key {
-            if !seen.contains(&node.key().device) && !node.inode.is_symlink() {
-                seen.push(node.key().device);
-                found.push(Arc::clone(&node.inode));
+            let device = node.key().device;
+            if device != root.device && !node.inode.is_symlink() {
+                found.entry(device).or_default().push(Arc::clone(&node.inode));
             }
         }
-        found
+        found.into_values().collect()
     }
 
     /// How many nodes the kernel knows.

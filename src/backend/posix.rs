@@ -8,6 +8,7 @@ mod descriptor;
 mod direct;
 mod directory;
 mod file;
+mod home;
 mod identity;
 mod inode;
 mod lock;
@@ -65,11 +66,17 @@ impl Tree {
     }
 
     /// Write everything that was written to the file systems of these nodes to their devices.
-    pub fn sync(&self, others: &[Arc<Inode>]) -> Result<(), Errno> {
-        for inode in std::iter::once(&self.root).chain(others) {
-            let fd: OwnedFd =
-                system::reopen(&*inode.descriptor()?, libc::O_RDONLY | libc::O_NONBLOCK)?;
-            system::syncfs(&fd)?;
+    /// Of those of one file system, one that is still there is enough.
+    pub fn sync(&self, others: &[Vec<Arc<Inode>>]) -> Result<(), Errno> {
+        system::syncfs(&readable(&self.root)?)?;
+        for inodes in others {
+            let open = |inode: &Arc<Inode>| match readable(inode) {
+                Err(errno) if errno == Errno::ESTALE => None,
+                opened => Some(opened),
+            };
+            if let Some(opened) = inodes.iter().find_map(open) {
+                system::syncfs(&opened?)?;
+            }
         }
         Ok(())
     }
@@ -78,4 +85,8 @@ impl Tree {
     pub fn descriptors(&self) -> (usize, usize) {
         self.descriptors.usage()
     }
+}
+
+fn readable(inode: &Inode) -> Result<OwnedFd, Errno> {
+    system::reopen(&*inode.descriptor()?, libc::O_RDONLY | libc::O_NONBLOCK)
 }

@@ -6,6 +6,7 @@ use iofwd_mount::Errno;
 use iofwd_mount::store::{Attr, Changes, SetTime, Statfs, Timestamp};
 
 use super::file::File;
+use super::home::{self, Home};
 use super::inode::Inode;
 use super::system;
 
@@ -85,11 +86,10 @@ impl Inode {
 
 /// The kernel's attributes as ours. Below a mount point inside the tree the device is another, and
 /// its numbers are set apart from those of `home`.
-pub(super) fn convert(stat: &libc::statx, home: (u32, u32)) -> Attr {
+pub(super) fn convert(stat: &libc::statx, home: Home) -> Attr {
     let time = |time: &libc::statx_timestamp| Timestamp { secs: time.tv_sec, nanos: time.tv_nsec };
-    let device = (stat.stx_dev_major, stat.stx_dev_minor);
     Attr {
-        inode: stat.stx_ino ^ apart(device, home),
+        inode: stat.stx_ino ^ apart(stat, home),
         size: stat.stx_size,
         blocks: stat.stx_blocks,
         atime: time(&stat.stx_atime),
@@ -106,11 +106,11 @@ pub(super) fn convert(stat: &libc::statx, home: (u32, u32)) -> Attr {
     }
 }
 
-fn apart(device: (u32, u32), home: (u32, u32)) -> u64 {
+fn apart(stat: &libc::statx, home: Home) -> u64 {
     let spread = |(major, minor): (u32, u32)| {
         (u64::from(major) << 32 | u64::from(minor)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     };
-    if device == home { 0 } else { spread(device) & !0xffff_ffff }
+    if home.is_home_of(stat) { 0 } else { spread(home::device_of(stat)) & !0xffff_ffff }
 }
 
 fn timespec(time: Option<SetTime>) -> libc::timespec {

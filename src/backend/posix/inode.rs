@@ -9,13 +9,15 @@ use iofwd_mount::Errno;
 use iofwd_mount::store::Timestamp;
 
 use super::descriptor::Descriptors;
+use super::home::Home;
 use super::identity::Identity;
 use super::system::{self, FileHandle};
 
 /// Which inode: device and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Major and minor number of the device.
+    /// What stands for the file system of the exported directory; or the major and minor number of a
+    /// device that is mounted below it.
     pub device: (u32, u32),
     /// The number on it.
     pub number: u64,
@@ -52,8 +54,8 @@ pub struct Inode {
     key: Key,
     birth: Birth,
     mode: u32,
-    /// The device of the exported directory.
-    home: (u32, u32),
+    /// The file system of the exported directory.
+    home: Home,
     descriptors: Arc<Descriptors>,
     descriptor: Mutex<Option<Arc<OwnedFd>>>,
     used: AtomicBool,
@@ -65,9 +67,10 @@ pub struct Inode {
 impl Inode {
     pub(super) fn root(fd: OwnedFd, descriptors: Arc<Descriptors>) -> Result<Inode, Errno> {
         let stat = system::statx(&fd, c"")?;
+        let home = Home::of(descriptors.home().unwrap_or(&fd))?;
         Ok(Inode {
-            home: key_of(&stat).device,
-            key: key_of(&stat),
+            home,
+            key: home.key_of(&stat),
             birth: birth_of(&stat),
             mode: u32::from(stat.stx_mode),
             descriptors,
@@ -88,7 +91,7 @@ impl Inode {
         parent: &Inode,
     ) -> Arc<Inode> {
         let inode = Arc::new_cyclic(|this| Inode {
-            key: key_of(stat),
+            key: parent.home.key_of(stat),
             birth: birth_of(stat),
             mode: u32::from(stat.stx_mode),
             home: parent.home,
@@ -155,8 +158,8 @@ impl Inode {
         self.mode & libc::S_IFMT == libc::S_IFREG
     }
 
-    /// The device of the exported directory.
-    pub(super) fn home(&self) -> (u32, u32) {
+    /// The file system of the exported directory.
+    pub(super) fn home(&self) -> Home {
         self.home
     }
 
@@ -208,7 +211,7 @@ impl Inode {
             let fd = fd.map_err(|errno| if errno == Errno::ENOENT { Errno::ESTALE } else { errno });
             let fd = fd?;
             let stat = system::statx(&fd, c"")?;
-            let same = key_of(&stat) == self.key && birth_of(&stat) == self.birth;
+            let same = self.home.key_of(&stat) == self.key && birth_of(&stat) == self.birth;
             if same { Ok(fd) } else { Err(Errno::ESTALE) }
         })
     }
@@ -216,7 +219,7 @@ impl Inode {
     fn by_handle(&self, place: Option<&Place>) -> Result<OwnedFd, Errno> {
         let handle = self.handle.get().and_then(Option::as_ref);
         let handle = handle.filter(|_| Identity::can_be_assumed()).ok_or(Errno::ESTALE)?;
-        if self.key.device == self.home
+        if self.home.has(self.key)
             && let Some(home) = self.descriptors.home()
         {
             return system::open_by_handle(home, handle);
@@ -254,10 +257,6 @@ impl Drop for Inode {
             self.descriptors.closed();
         }
     }
-}
-
-pub(super) fn key_of(stat: &libc::statx) -> Key {
-    Key { device: (stat.stx_dev_major, stat.stx_dev_minor), number: stat.stx_ino }
 }
 
 pub(super) fn birth_of(stat: &libc::statx) -> Birth {

@@ -32,7 +32,7 @@ impl Found {
         let parent = self.parent.descriptor()?;
         let fd = system::openat(&*parent, &self.name, libc::O_PATH, 0)?;
         let stat = system::statx(&fd, c"")?;
-        if inode::key_of(&stat) != self.key {
+        if self.parent.home().key_of(&stat) != self.key {
             return Err(Errno::ESTALE);
         }
         let place = Place { parent: Arc::clone(&self.parent), name: self.name.clone() };
@@ -54,7 +54,7 @@ impl Inode {
     fn find(self: &Arc<Inode>, name: CString) -> Result<Found, Errno> {
         let stat = system::statx(&*self.descriptor()?, &name)?;
         Ok(Found {
-            key: inode::key_of(&stat),
+            key: self.home().key_of(&stat),
             birth: inode::birth_of(&stat),
             attr: attributes::convert(&stat, self.home()),
             parent: Arc::clone(self),

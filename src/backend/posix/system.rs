@@ -219,6 +219,19 @@ pub(super) fn statvfs(fd: &impl AsFd) -> Result<libc::statvfs, Errno> {
     Ok(unsafe { out.assume_init() })
 }
 
+/// What the file system of an open directory is called, whatever device it is mounted from.
+pub(super) fn file_system_uuid(fd: &impl AsFd) -> Result<[u8; 16], Errno> {
+    let mut answer = [0; 17];
+    ioctl(fd, GET_UUID, &mut answer)?;
+    match answer {
+        [16, uuid @ ..] => Ok(uuid),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// `FS_IOC_GETFSUUID`: a length, and up to sixteen bytes.
+const GET_UUID: u32 = 0x8011_1500;
+
 pub(super) fn setxattr(fd: &impl AsFd, name: &CStr, value: &[u8], flags: i32) -> Result<(), Errno> {
     let path = magic_path(fd);
     let (data, length) = (value.as_ptr().cast(), value.len());
@@ -351,7 +364,7 @@ pub(super) fn getdents(fd: &impl AsFd, into: &mut [u8]) -> Result<usize, Errno> 
 /// A control operation that reads or writes at most `argument.len()` bytes.
 pub(super) fn ioctl(fd: &impl AsFd, command: u32, argument: &mut [u8]) -> Result<i32, Errno> {
     let raw = fd.as_fd().as_raw_fd();
-    // SAFETY: callers pass only commands whose argument fits the buffer (see `file.rs`).
+    // SAFETY: callers pass only commands whose argument fits the buffer (see `file.rs`, and above).
     check(unsafe { libc::ioctl(raw, libc::c_ulong::from(command), argument.as_mut_ptr()) })
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,10 +56,21 @@ impl Disk {
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     }
 
-    /// It is there again, as it was on the medium. Nobody may use it meanwhile.
+    /// It is there again, as it was on the medium, and as another device: such numbers are given anew
+    /// when a node is started. Nobody may use it meanwhile.
     pub(crate) fn start_again(&self) {
-        eventually("it is unmounted", || run("umount", &[], &self.point));
-        assert!(self.try_mount(), "it can be mounted again");
+        let before = self.device();
+        let mut others = Vec::new();
+        eventually("it is another device", || {
+            eventually("it is unmounted", || run("umount", &[], &self.point));
+            others.push(Occupied::new(self.room.path()));
+            assert!(self.try_mount(), "it can be mounted again");
+            self.device() != before
+        });
+    }
+
+    fn device(&self) -> u64 {
+        std::fs::metadata(&self.point).expect("it is mounted").dev()
     }
 
     /// It finds an error in itself, and allows no change any more.
@@ -83,6 +95,26 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         run("umount", &["-l"], &self.point);
+    }
+}
+
+/// A loop device that nobody else can have.
+struct Occupied(PathBuf);
+
+impl Occupied {
+    fn new(room: &Path) -> Self {
+        let image = room.join("other");
+        File::create(&image).and_then(|file| file.set_len(1 << 20)).expect("a file can be made");
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
+        let made = made.expect("there is losetup(8)");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        Self(PathBuf::from(String::from_utf8_lossy(&made.stdout).trim()))
+    }
+}
+
+impl Drop for Occupied {
+    fn drop(&mut self) {
+        run("losetup", &["--detach"], &self.0);
     }
 }
 

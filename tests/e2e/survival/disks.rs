@@ -3,8 +3,9 @@
 //! everything goes on when the cause is gone.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use nix::libc;
 
@@ -66,6 +67,8 @@ fn write_synced(path: &Path, data: &[u8]) {
 #[test]
 fn what_was_synced_outlives_the_power_of_any_data_server() {
     let Some(mut scene) = Scene::start([64; 3], 3) else { return };
+    write_synced(&scene.path("open"), b"open all the time");
+    let reader = Reader::open(&scene.path("open"));
     for (round, victim) in [1, 0, 2].into_iter().enumerate() {
         let [synced, changed, not] =
             ["synced", "changed", "not"].map(|name| scene.path(&format!("{name}-{round}")));
@@ -91,6 +94,30 @@ fn what_was_synced_outlives_the_power_of_any_data_server() {
             assert!(read == expected, "server {victim}, file {round} that was changed");
         }
         works(&scene.path("after"));
+    }
+    assert_eq!(reader.read(), "open all the time");
+}
+
+/// Another process that has a file open. Not this one: whoever starts a program closes what it has open
+/// on the way, and would wait for servers that it is about to start again.
+struct Reader(Child);
+
+impl Reader {
+    fn open(path: &Path) -> Reader {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 3< \"$0\"; echo open; read go; exec cat <&3"]).arg(path);
+        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = [0; 5];
+        child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"open\n");
+        Reader(child)
+    }
+
+    fn read(mut self) -> String {
+        self.0.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        let output = self.0.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
     }
 }
 
