@@ -49,7 +49,7 @@ use data::Data;
 use file::{File, Open};
 use locks::Waiting;
 use opening::Handles;
-use server::DataServer;
+use server::{DataServer, Trouble};
 
 /// How the servers are reached, and files striped.
 #[derive(Clone, Debug)]
@@ -82,16 +82,22 @@ pub struct Striped {
 }
 
 impl Striped {
-    /// Reach the servers.
-    pub fn open(setup: &Setup, settings: &EngineSettings) -> Result<Arc<Striped>, String> {
+    /// Reach the servers; those that are away are waited for, for so long.
+    pub fn open(
+        setup: &Setup,
+        settings: &EngineSettings,
+        waiting: Duration,
+    ) -> Result<Arc<Striped>, String> {
         let count = u32::try_from(setup.servers.len()).unwrap_or(u32::MAX);
         let wish =
             Wish { unit: setup.stripe_size, count: setup.stripe_count.min(count), of: count };
         let settings = EngineSettings { servers: count, stripe: wish.unit, ..settings.clone() };
         let agent = new_agent()?;
         let servers: Vec<Arc<DataServer>> = DataServer::all(setup, agent);
-        enrol(setup, &servers)?;
-        let names = server::connect(setup, 0, ("agent", settings.job_variables.clone()), true)?;
+        let names = server::patiently(waiting, || {
+            enrol(setup, &servers)?;
+            server::connect(setup, 0, ("agent", settings.job_variables.clone()), true)
+        })?;
         let engine = Engine::start(&settings).map_err(|errno| errno.to_string())?;
         let lookout = Lookout::new(&settings);
         let common =
@@ -252,14 +258,14 @@ fn new_agent() -> Result<AgentId, String> {
 }
 
 /// Make sure that the servers are those of one file system, in the order in which its files know them.
-fn enrol(setup: &Setup, servers: &[Arc<DataServer>]) -> Result<(), String> {
+fn enrol(setup: &Setup, servers: &[Arc<DataServer>]) -> Result<(), Trouble> {
     let mut list = Vec::new();
     for server in servers {
         list.extend(server.identity()?);
     }
     for server in servers {
         let enrolled = server.enrol(&list)?;
-        enrolled.map_err(|errno| explain(errno, server.address(), setup))?;
+        enrolled.map_err(|errno| Trouble::Wrong(explain(errno, server.address(), setup)))?;
     }
     Ok(())
 }

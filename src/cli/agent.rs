@@ -97,7 +97,8 @@ fn open(
     let engine = &EngineSettings { data, device, ..engine.clone() };
     if let Some(servers) = &export.servers {
         let setup = setup(servers).map_err(explain)?;
-        return Ok(Striped::open(&setup, engine).map_err(explain)?);
+        // Nobody knows in which order nodes are started.
+        return Ok(Striped::open(&setup, engine, setup.patience).map_err(explain)?);
     }
     match Agent::surviving(&export.path, engine, survival) {
         Ok(agent) => Ok(Arc::new(agent)),

@@ -132,7 +132,7 @@ impl From {
                 Ok(agent)
             }
             From::Servers(setup) => {
-                let striped = Striped::open(&setup, settings)?;
+                let striped = Striped::open(&setup, settings, Duration::ZERO)?;
                 publish(metrics, &striped, Striped::snapshot)?;
                 Ok(striped)
             }

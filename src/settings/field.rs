@@ -197,7 +197,7 @@ pub const FIELDS: &[Field] = &[
         .of(Unit::Bytes, 64 * KIB, (4 * KIB, 4 * GIB), "smaller than a page, every request would be cut up; 4G is more than any file system has"),
     field("export", "stripe_count", "over how many data servers a new file is striped")
         .bound(Unit::Count, None, (1, 1024), "each has a queue of its own"),
-    field("export", "servers_timeout", "how long a data server that is away is waited for; then its files fail with EIO")
+    field("export", "servers_timeout", "how long a data server that is away is waited for; then its files fail with EIO, or the agent does not start")
         .of(Unit::Time, 60 * SECOND, (SECOND, 86_400 * SECOND), "in less no server can be started again; for more nobody waits"),
     field("export", "data", "through the cache of this node or around it: auto, direct or buffered"),
     field("export", "device", "have every request take as long as on this device: hdd, ssd or null"),

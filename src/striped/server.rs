@@ -4,6 +4,7 @@
 //! lost with its connection is simply made again, until the server is back or patience is at an end.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use iofwd_mount::Errno;
 
 use crate::agent::{AgentId, Visit, agent_name};
-use crate::client::{Address, Client, Demanded, How, Source};
+use crate::client::{Address, Client, ConnectError, Demanded, How, Source};
 use crate::link::Buffer;
 use crate::wire::answer::Value;
 use crate::wire::call::Call;
@@ -37,6 +38,34 @@ struct Fences {
     /// Not told to the server yet.
     new: Vec<AgentId>,
     done: HashSet<AgentId>,
+}
+
+/// Why a server cannot be asked.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It is not there, and may come back.
+    Away(String),
+    /// It is there, but not as it should be.
+    Wrong(String),
+}
+
+impl Trouble {
+    fn away(why: impl ToString) -> Trouble {
+        Trouble::Away(why.to_string())
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Trouble::Away(why) | Trouble::Wrong(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<Trouble> for String {
+    fn from(trouble: Trouble) -> String {
+        trouble.to_string()
+    }
 }
 
 /// What a server answers.
@@ -74,13 +103,14 @@ impl DataServer {
     }
 
     /// Who it is; it is reached for that.
-    pub(super) fn identity(&self) -> Result<[u8; 16], String> {
+    pub(super) fn identity(&self) -> Result<[u8; 16], Trouble> {
         self.client()?;
-        self.identity.get().copied().ok_or_else(|| "it did not say who it is".into())
+        let identity = self.identity.get().copied();
+        identity.ok_or_else(|| Trouble::Wrong("it did not say who it is".into()))
     }
 
     /// Tell it which servers there are; `EXDEV` if it knows others.
-    pub(super) fn enrol(&self, list: &[u8]) -> Result<Result<(), Errno>, String> {
+    pub(super) fn enrol(&self, list: &[u8]) -> Result<Result<(), Errno>, Trouble> {
         let enrolled = self.client()?.demand(None, Call::File(FileCall::Enrol), list, 0);
         Ok(enrolled.answer().map(drop))
     }
@@ -98,12 +128,14 @@ impl DataServer {
     }
 
     /// Tell the server which agents are dead.
-    fn evict(&self, client: &Client) -> Result<(), String> {
+    fn evict(&self, client: &Client) -> Result<(), Trouble> {
         let new = self.fences().new.clone();
         for agent in new {
             let call = Call::Object(ObjectCall::Evict { agent });
             let evicted = client.demand(None, call, &[], 0).answer();
-            evicted.map_err(|errno| format!("{} hears a dead agent: {errno}", self.address()))?;
+            evicted.map_err(|errno| {
+                Trouble::away(format!("{} hears a dead agent: {errno}", self.address()))
+            })?;
             let mut fences = self.fences();
             fences.new.retain(|other| *other != agent);
             fences.done.insert(agent);
@@ -133,7 +165,7 @@ impl DataServer {
     }
 
     /// A client of it that is connected. Many may want one; one of them connects.
-    fn client(&self) -> Result<Arc<Client>, String> {
+    fn client(&self) -> Result<Arc<Client>, Trouble> {
         let mut held = self.lock();
         if let Some(client) = held.as_ref().filter(|client| !client.is_gone()) {
             self.evict(client)?;
@@ -147,11 +179,14 @@ impl DataServer {
         let client = connect(&self.setup, self.number, (&name, Vec::new()), false)?;
         let answer = client.demand(None, Call::Object(ObjectCall::Identify), &[], 16).answer();
         let (_, bytes) = answer.map_err(|errno| {
-            format!("{} does not answer as a data server does: {errno}", self.address())
+            let why = format!("{} does not answer as a data server does: {errno}", self.address());
+            if client.is_gone() { Trouble::Away(why) } else { Trouble::Wrong(why) }
         })?;
-        let identity = bytes.first_chunk().copied().ok_or("it did not say who it is")?;
+        let silent = || Trouble::Wrong("it did not say who it is".into());
+        let identity = bytes.first_chunk().copied().ok_or_else(silent)?;
         if *self.identity.get_or_init(|| identity) != identity {
-            return Err(format!("{} is another server than it was", self.address()));
+            let why = format!("{} is another server than it was", self.address());
+            return Err(Trouble::Wrong(why));
         }
         self.evict(&client)?;
         *held = Some(Arc::clone(&client));
@@ -182,12 +217,12 @@ impl Asked<'_> {
                     self.sent = Some((client, demanded));
                 }
                 Err(reason) if Instant::now() >= end => {
-                    tracing::error!(reason, "a data server is given up");
+                    tracing::error!(%reason, "a data server is given up");
                     return Err(Errno::EIO);
                 }
                 Err(reason) => {
                     if !std::mem::replace(&mut is_away, true) {
-                        tracing::warn!(reason, "a data server is away; waiting for it");
+                        tracing::warn!(%reason, "a data server is away; waiting for it");
                     }
                     thread::sleep(AGAIN);
                 }
@@ -203,14 +238,41 @@ pub(super) fn connect(
     number: usize,
     (name, job_variables): (&str, Vec<String>),
     begins_anew: bool,
-) -> Result<Arc<Client>, String> {
+) -> Result<Arc<Client>, Trouble> {
     let how = How {
         client: format!("{}:{name}", host()),
         job_variables,
         begins_anew,
         ..how(setup, number)
     };
-    Client::connect(Arc::new(how)).map_err(|error| error.to_string())
+    Client::connect(Arc::new(how)).map_err(|error| match error {
+        ConnectError::Unreachable(..) | ConnectError::NoAgent(..) => Trouble::away(error),
+        ConnectError::Unsafe(..) | ConnectError::Refused(..) | ConnectError::Here(_) => {
+            Trouble::Wrong(error.to_string())
+        }
+    })
+}
+
+/// Ask servers again that are away, for so long.
+pub(super) fn patiently<T>(
+    patience: Duration,
+    ask: impl Fn() -> Result<T, Trouble>,
+) -> Result<T, String> {
+    let end = Instant::now() + patience;
+    let mut last = String::new();
+    loop {
+        match ask() {
+            Ok(got) => return Ok(got),
+            Err(Trouble::Away(why)) if Instant::now() < end => {
+                if why != last {
+                    tracing::warn!(why, "a data server is away; waiting for it");
+                }
+                last = why;
+                thread::sleep(AGAIN);
+            }
+            Err(trouble) => return Err(trouble.to_string()),
+        }
+    }
 }
 
 /// How the server that has the names is asked on behalf of a client.

@@ -95,10 +95,20 @@ impl Agent {
 
     /// Starts it again, as it was started.
     pub(crate) fn start_again(&mut self) {
+        self.begin_again();
+        self.wait_until_ready();
+    }
+
+    /// Starts it again, and does not wait for it.
+    pub(crate) fn begin_again(&mut self) {
         self.server.kill();
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]);
         self.server.start_again(&mut command);
+    }
+
+    /// Waits until clients can come.
+    pub(crate) fn wait_until_ready(&mut self) {
         self.server.wait_until("ready", |server| server.said().contains("ready"));
     }
 

@@ -46,6 +46,26 @@ fn use_part(path: &std::path::Path, user: usize, end: Instant) {
     assert!(round > 0);
 }
 
+/// As when a whole machine is switched on: nobody knows who is there first.
+#[test]
+fn an_agent_that_is_started_before_its_data_servers_waits_for_them() {
+    let Some(mut servers) = DataServers::start(2, "4K") else { return };
+    let mut agent = Agent::over_servers(&servers);
+    let mount = Mount::remote(&agent, &agent.over_tcp(), &[]);
+    fs::write(mount.path().join("file"), pattern(LENGTH, 3)).unwrap();
+    agent.kill();
+    [0, 1].into_iter().for_each(|number| servers.kill(number));
+    agent.begin_again();
+    for number in [1, 0] {
+        let away = format!("cannot reach an agent at {}", servers.addresses()[0]);
+        eventually("the agent waits for a server", || agent.said().contains(&away));
+        assert!(!agent.said().contains("ready"), "not before its servers");
+        servers.restart(number);
+    }
+    agent.wait_until_ready();
+    assert!(fs::read(mount.path().join("file")).unwrap() == pattern(LENGTH, 3));
+}
+
 /// Lines are appended while the server that has the names, and gives turns, is killed.
 #[test]
 fn no_append_is_lost_or_doubled_when_the_server_of_the_names_dies() {
