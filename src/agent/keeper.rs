@@ -126,6 +126,7 @@ impl Keeper {
         }
         record::save(&node.inode, &stripes)?;
         file.stripes = Some(stripes.clone());
+        file.turns = Turns::of_new_file();
         Ok(stripes)
     }
 

@@ -2,6 +2,10 @@
 //!
 //! Where an append lands is the size of the file when its turn comes, and the size stays until the data
 //! are there. A client that leaves gives its turn to the next.
+//!
+//! A turn that was lost – its client was given up, or this server was started again and knows of none – may
+//! belong to somebody who writes all the same, late. So before the next turn begins the file gets another
+//! epoch, by a cut that takes nothing away: what was begun under the old one is refused everywhere.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,9 +14,10 @@ use iofwd_mount::Errno;
 
 use crate::agent::Agent;
 use crate::agent::files::OpenFile;
+use crate::backend::posix::Identity;
 use crate::wire::stripe::Standing;
 
-use super::{File, Keeper, lock, standing};
+use super::{File, Keeper, cut_off, lock, standing};
 
 /// Whose turn it is, and who comes next.
 #[derive(Debug, Default)]
@@ -20,6 +25,8 @@ pub(super) struct Turns {
     /// Who has it, and where the file ended when it began.
     holder: Option<(u64, u64)>,
     waiting: VecDeque<Waiting>,
+    /// Every turn that was ever given has ended in order.
+    are_over: bool,
 }
 
 /// Tells a client that it is its turn.
@@ -38,6 +45,11 @@ impl std::fmt::Debug for Waiting {
 }
 
 impl Turns {
+    /// Those of a file that nobody can have appended to yet.
+    pub(super) fn of_new_file() -> Turns {
+        Turns { are_over: true, ..Turns::default() }
+    }
+
     pub(super) fn is_taken(&self) -> bool {
         self.holder.is_some()
     }
@@ -91,6 +103,7 @@ impl Keeper {
 
     /// A client is gone.
     pub(in crate::agent) fn left(&self, client: u64) {
+        Identity::assume_agent();
         // Collected first: whoever is granted a turn may call back.
         let files: Vec<_> = self.files.iter().map(|file| Arc::clone(&file)).collect();
         for file in files {
@@ -98,6 +111,7 @@ impl Keeper {
             file.turns.waiting.retain(|waiting| waiting.client != client);
             if file.turns.is_held_by(client) {
                 file.turns.holder = None;
+                file.turns.are_over = false;
                 file.next_turn();
             }
         }
@@ -115,15 +129,20 @@ impl File {
             let Some(Waiting { client, open, grant }) = self.turns.waiting.pop_front() else {
                 return;
             };
-            let size = open.file.attr(&open.node.inode).map(|attr| attr.size);
-            match (size, &self.stripes) {
-                (Ok(size), Some(stripes)) => {
-                    self.turns.holder = Some((client, size));
-                    grant(Ok(standing(true, size, stripes)));
-                }
-                (Ok(_), None) => grant(Err(Errno::EINVAL)),
-                (Err(errno), _) => grant(Err(errno)),
-            }
+            grant(self.begin_turn(client, &open));
         }
+    }
+
+    /// It is that client's turn. With this thread acting as the agent.
+    fn begin_turn(&mut self, client: u64, open: &OpenFile) -> Result<Standing, Errno> {
+        let inode = &open.node.inode;
+        let size = open.file.attr(inode)?.size;
+        let stripes = self.stripes.as_mut().ok_or(Errno::EINVAL)?;
+        if !self.turns.are_over {
+            cut_off(inode, stripes, size)?;
+            self.turns.are_over = true;
+        }
+        self.turns.holder = Some((client, size));
+        Ok(standing(true, size, stripes))
     }
 }

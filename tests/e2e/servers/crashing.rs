@@ -95,6 +95,36 @@ fn no_append_is_lost_or_doubled_when_the_server_of_the_names_dies() {
     }
 }
 
+/// A client whose turn it is writes late; meanwhile the server that gives turns has been started again,
+/// and has given one to somebody else.
+#[test]
+fn who_lost_its_turn_to_append_does_not_write_over_the_next() {
+    let Some(mut servers) = DataServers::start(2, "64K") else { return };
+    let policy = "[scheduler]\npolicy = \"fifo\"";
+    let slow = format!("{}device = \"null,command=3s\"\n", servers.export());
+    let late = Agent::exporting(policy, &slow).expect("data servers could be started");
+    let prompt = Agent::over_servers(&servers);
+    let [first, second] =
+        [&late, &prompt].map(|agent| Mount::remote(agent, &agent.over_tcp(), &[]));
+    fs::write(second.path().join("log"), "begin\n").unwrap();
+    servers.prepare(0);
+    let log = first.path().join("log");
+    let appended = thread::spawn(move || append(&log, "late\n"));
+    eventually("it is its turn, and it writes", || late.number("in_flight") == 1);
+    servers.kill(0);
+    servers.restart(0);
+    append(&second.path().join("log"), "prompt and longer\n");
+    appended.join().unwrap();
+    let text = fs::read_to_string(second.path().join("log")).unwrap();
+    assert_eq!(text, "begin\nprompt and longer\nlate\n");
+}
+
+fn append(path: &std::path::Path, line: &str) {
+    use std::io::Write as _;
+    let mut file = File::options().append(true).open(path).unwrap();
+    file.write_all(line.as_bytes()).unwrap();
+}
+
 fn append_lines(path: &std::path::Path, writer: usize, end: Instant) -> usize {
     use std::io::Write as _;
     let mut file = File::options().append(true).open(path).unwrap();
