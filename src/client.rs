@@ -15,16 +15,18 @@ mod places;
 mod presence;
 mod reach;
 mod resume;
+mod room;
 mod shares;
 mod source;
 mod spread;
 mod stalled;
 mod store;
 mod watch;
+mod whereabouts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use iofwd_mount::caller::RequestKey;
@@ -47,6 +49,7 @@ use places::Places;
 use presence::Presence;
 use resume::Alarm;
 use shares::Shares;
+use whereabouts::{Bytes, Whereabouts};
 
 pub use connect::{ConnectError, How, control};
 pub(crate) use demand::Demanded;
@@ -64,6 +67,7 @@ pub struct Client {
     /// For the bytes of writes that wait until the agent has room for them.
     budget: Arc<Budget>,
     hub: Arc<Hub>,
+    whereabouts: Arc<Whereabouts>,
     holdings: Arc<Holdings>,
     places: Arc<Places>,
     presence: Presence,
@@ -109,7 +113,24 @@ impl Client {
         }
         let id = id.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed));
         let asker = Asker { id, key, thread, who, once };
-        self.connection().ask(&asker, ask, &self.budget, then);
+        let questions = self.connection().ask(&asker, ask, &self.budget, then);
+        questions.into_iter().for_each(|bytes| self.ask_where(bytes));
+    }
+
+    /// Ask where a file is, and let those go that wait for others than they have to.
+    fn ask_where(&self, Bytes { node, handle, .. }: Bytes) {
+        let call = Call::Ioctl { handle, command: control::LAYOUT, room: control::ANSWER as u32 };
+        let ask = Ask { call, payload: &[0; 8], room: control::ANSWER };
+        let whereabouts = Arc::clone(&self.whereabouts);
+        let connections: Vec<_> = self.connections.iter().map(Arc::downgrade).collect();
+        let then = move |answered: Answered| {
+            match answered {
+                Ok((_, text)) => whereabouts.learn(node, &text),
+                Err(_) => whereabouts.forget(node),
+            }
+            connections.iter().filter_map(Weak::upgrade).for_each(|connection| connection.sort());
+        };
+        self.ask_as(&Who::client(), NOBODY, ask, Box::new(then));
     }
 
     /// The first connection that has little to do: small calls that go the same way are read and

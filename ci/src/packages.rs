@@ -88,6 +88,7 @@ const WANTED: &[(&str, &str)] = &[
     ("attr", "setfattr"),
     ("binutils", "strip"),
     ("bindfs", "bindfs"),
+    ("btrfs-progs", "mkfs.btrfs"),
     ("chromium", "chromium"),
     ("dbench", "dbench"),
     ("fio", "fio"),

@@ -4,6 +4,7 @@
 //! no hand-over and no copy. One that has to wait leaves its thread; when its turn comes a worker
 //! does it, together with its neighbours.
 
+mod asked;
 mod call;
 mod clock;
 mod cost;
@@ -25,7 +26,7 @@ mod workers;
 
 use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use iofwd_mount::caller::RequestKey;
@@ -33,7 +34,7 @@ use iofwd_mount::store::WriteAt;
 use iofwd_mount::{DataReply, Errno, Reply};
 use iofwd_scheduler::layout::{Piece as Stretch, Pieces};
 use iofwd_scheduler::policy::{Batch, Decision};
-use iofwd_scheduler::request::{Extent, JobId, Operation, Request, RequestId, ServerId};
+use iofwd_scheduler::request::{Extent, Operation, RequestId, ServerId};
 use iofwd_scheduler::scheduler::{Cancelled, Outcome};
 use iofwd_scheduler::time::{Span, Time};
 
@@ -41,6 +42,7 @@ use crate::backend::posix::Identity;
 use crate::budget::Budget;
 use crate::report::Report;
 
+use asked::Asked;
 use call::{Answer, Payload, Piece, Whole, WholeAnswer};
 use clock::Clock;
 use cost::Costs;
@@ -51,6 +53,7 @@ use slow::Slow;
 use workers::{Task, Workers};
 
 pub(crate) use super::once::Ticket;
+pub(crate) use asked::Asker;
 pub use settings::{EngineSettings, LayoutSettings};
 pub(crate) use target::Target;
 pub use tuning::Tuning;
@@ -72,6 +75,8 @@ struct Core {
     /// Nothing is queued or in flight.
     idle: Condvar,
     workers: Workers,
+    /// Requests that are being done by the threads that brought them.
+    here: AtomicUsize,
     /// What the servers are as slow as.
     devices: Devices,
     /// For the bytes of writes that wait.
@@ -139,7 +144,7 @@ impl Engine {
         reply.fill(stretch.extent.length as usize, |buffer| {
             let into = &mut [IoSliceMut::new(buffer)];
             let result = asked.open.read(&[*stretch], into);
-            self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
+            self.core.complete_here(&Ended::new(id, asked.open, outcome(&result)));
             result
         });
     }
@@ -210,7 +215,7 @@ impl Engine {
             Some(once) if at.append => asked.open.append_once(once, data),
             _ => asked.open.write(&[*stretch], from, at.append),
         };
-        self.core.complete(&[Ended::new(id, asked.open, outcome(&result))], 1);
+        self.core.complete_here(&Ended::new(id, asked.open, outcome(&result)));
         answer.send(result.map(call::Done::Written));
     }
 
@@ -267,46 +272,6 @@ impl Drop for Engine {
     }
 }
 
-/// On whose behalf a read or write is asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Asker {
-    /// Names the call, should it be interrupted.
-    pub(crate) key: RequestKey,
-    /// The job it belongs to.
-    pub(crate) job: JobId,
-    /// It must not be done twice.
-    pub(crate) once: Option<Ticket>,
-}
-
-/// Who asks for what, of which file.
-struct Asked<'a> {
-    asker: Asker,
-    open: &'a Arc<dyn Target>,
-    operation: Operation,
-}
-
-impl Asked<'_> {
-    /// Bytes that nobody is known to hold yet go to the first server's queue, and it is time to ask
-    /// again who does.
-    fn unmapped(&self) -> ServerId {
-        self.open.doubt();
-        ServerId(0)
-    }
-
-    fn request(&self, id: RequestId, stretch: &Stretch, arrived: Time) -> Request {
-        Request {
-            id,
-            file: self.open.file(),
-            job: self.asker.job,
-            server: stretch.server.unwrap_or_else(|| self.unmapped()),
-            operation: self.operation,
-            extent: stretch.extent,
-            local: stretch.local,
-            arrived,
-        }
-    }
-}
-
 impl Core {
     /// Submit a request. Answers its id if it is to be done here and now; otherwise `make` was
     /// called, and a worker does it when its turn comes.
@@ -326,7 +291,8 @@ impl Core {
         let mut mine = None;
         let deadline = loop {
             match state.scheduler.poll(now) {
-                Decision::Issue(batch) if is_only(&batch, id) => {
+                Decision::Issue(batch) if is_only(&batch, id) && self.has_hands() => {
+                    self.here.fetch_add(1, Ordering::Relaxed);
                     mine = Some(id);
                     make = None;
                 }
@@ -366,6 +332,18 @@ impl Core {
         let tasks = self.poll(&mut state, now);
         drop(state);
         self.workers.push(tasks);
+    }
+
+    /// Whether whoever brings a request may do it, too. Not if many do: a server that cannot keep up must
+    /// not hold those who bring requests for others.
+    fn has_hands(&self) -> bool {
+        self.here.load(Ordering::Relaxed) < HERE_MOST
+    }
+
+    /// A request came back that was done by the thread that brought it.
+    fn complete_here(&self, ended: &Ended<'_>) {
+        self.here.fetch_sub(1, Ordering::Relaxed);
+        self.complete(std::slice::from_ref(ended), 1);
     }
 
     /// Requests came back that took so many operations: tell the scheduler, and do what it lets pass
@@ -484,6 +462,9 @@ impl<'a> Ended<'a> {
         Ended { id, file, outcome }
     }
 }
+
+/// Half of the threads that a mount has at most.
+const HERE_MOST: usize = 16;
 
 fn is_only(batch: &Batch, id: RequestId) -> bool {
     matches!(batch.requests(), [only] if only.id == id)

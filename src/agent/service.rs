@@ -424,8 +424,9 @@ fn clean(text: &str) -> String {
     text.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Threads that serve clients, at most.
-const THREADS: usize = 64;
+/// Threads that serve clients, at most: as many as all connections of one client can keep waiting for a
+/// server that does not answer. They join one by one, where those there are held up.
+const THREADS: usize = 1024;
 /// Connections that one client may have.
 const CONNECTIONS_MOST: usize = 4;
 /// How soon a client that is silent, or that another agent waits for, is noticed.

@@ -21,6 +21,7 @@ use super::presence::Presence;
 use super::reach::{Way, unexpected};
 use super::resume::{self, Alarm};
 use super::source::{Address, Source};
+use super::whereabouts::Whereabouts;
 use super::{Client, acting, watch};
 
 /// How a client connects.
@@ -130,7 +131,9 @@ impl Client {
         acting: Option<Acting>,
     ) -> Arc<Client> {
         let alarm = Arc::new(Alarm::default());
-        let connection = |_| Connection::new(Arc::clone(&alarm), Arc::clone(&hub));
+        let whereabouts = Arc::<Whereabouts>::default();
+        let connection =
+            |_| Connection::new(Arc::clone(&alarm), Arc::clone(&hub), Arc::clone(&whereabouts));
         let first = acting.as_ref().map_or(1, |_| acting::FIRST);
         Arc::new(Client {
             connections: (0..how.connections).map(connection).collect(),
@@ -138,6 +141,7 @@ impl Client {
             next: AtomicU64::new(first),
             budget: Budget::new(WAITING_BYTES),
             hub,
+            whereabouts,
             holdings: Arc::default(),
             places: Arc::default(),
             presence: Presence::new(at, welcome),

@@ -1,7 +1,7 @@
 //! One connection to the agent: calls that were sent, those that wait for room, and who the agent
 //! was told of. What carries it can be lost and replaced; calls stay until they are answered.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,8 @@ use crate::wire::frame::{self, PREFIX, Prefix};
 use super::callers::Who;
 use super::pending::{self, Ask, Asker, Payload, Pending, Then};
 use super::resume::Alarm;
+use super::room::{Place, Purpose, Room};
+use super::whereabouts::{Bytes, Whereabouts};
 
 /// A connection to the agent.
 #[derive(Debug)]
@@ -29,16 +31,15 @@ pub(super) struct Connection {
     /// Rung when what carries it is gone.
     alarm: Arc<Alarm>,
     hub: Arc<Hub>,
+    whereabouts: Arc<Whereabouts>,
 }
 
 #[derive(Default)]
 struct State {
     link: Option<Arc<Link>>,
-    /// The cost of calls that may be under way.
-    grant: usize,
-    used: usize,
+    /// For calls that are under way, and those that wait until they can be.
+    room: Room<(u64, Pending)>,
     pending: BTreeMap<u64, Pending>,
-    waiting: VecDeque<(u64, Pending)>,
     slots: HashMap<Arc<Who>, u32>,
     next_slot: u32,
     /// Numbers that mean what they meant, on what carries it now.
@@ -47,22 +48,27 @@ struct State {
 
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (pending, waiting) = (self.pending.len(), self.waiting.len());
+        let (pending, waiting) = (self.pending.len(), self.room.waiting());
         f.debug_struct("State").field("pending", &pending).field("waiting", &waiting).finish()
     }
 }
 
 impl Connection {
     /// Not carried by anything yet.
-    pub(super) fn new(alarm: Arc<Alarm>, hub: Arc<Hub>) -> Arc<Connection> {
-        Arc::new(Connection { load: AtomicUsize::new(0), state: Mutex::default(), alarm, hub })
+    pub(super) fn new(
+        alarm: Arc<Alarm>,
+        hub: Arc<Hub>,
+        whereabouts: Arc<Whereabouts>,
+    ) -> Arc<Connection> {
+        let (load, state) = (AtomicUsize::new(0), Mutex::default());
+        Arc::new(Connection { load, state, alarm, hub, whereabouts })
     }
 
     /// It is carried by this from now on. What was not answered is sent again.
     pub(super) fn carry(&self, link: Arc<Link>, grant: usize) {
         let mut state = self.state();
         state.link = Some(Arc::clone(&link));
-        state.grant = grant;
+        state.room.set_grant(grant);
         state.slots.clear();
         state.introduced.clear();
         let State { pending, introduced, .. } = &mut *state;
@@ -89,6 +95,8 @@ impl Connection {
             who: Arc::clone(&who),
             slot,
             cost: 0,
+            bytes: None,
+            purpose: Purpose::Little,
             since: Instant::now(),
             head: head.clone(),
             payload: Arc::default(),
@@ -120,7 +128,7 @@ impl Connection {
 
     /// How many calls wait for room.
     pub(super) fn waiting(&self) -> usize {
-        self.state().waiting.len()
+        self.state().room.waiting()
     }
 
     /// How long the oldest call has been waiting for its answer.
@@ -128,24 +136,35 @@ impl Connection {
         self.state().pending.values().next().map(|pending| pending.since.elapsed())
     }
 
-    /// Send a call, or keep it until there is room.
-    pub(super) fn ask(&self, asker: &Asker<'_>, ask: Ask<'_>, budget: &Arc<Budget>, then: Then) {
+    /// Send a call, or keep it until there is room. Then it matters where files are: of those it
+    /// answers with, the agent should be asked.
+    pub(super) fn ask(
+        &self,
+        asker: &Asker<'_>,
+        ask: Ask<'_>,
+        budget: &Arc<Budget>,
+        then: Then,
+    ) -> Vec<Bytes> {
         // In case it has to be sent again; before anybody else has to wait for it.
         let payload = Arc::new(Payload::of(ask.payload, &self.hub));
         let mut state = self.state();
         let link = state.link.clone();
         let slot = state.slot(link.as_ref(), asker.who);
+        let bytes = Bytes::of(&ask.call, ask.payload.len().max(ask.room));
         let request = Request { id: asker.id, slot, once: asker.once, call: ask.call };
         let head = frame::encode(&request, ask.payload.len(), ask.room);
         let sizes = (head.len() - PREFIX, ask.payload.len(), ask.room);
         let prefix = Prefix { head: sizes.0, payload: sizes.1, room: sizes.2, in_order: false };
         let cost = prefix.cost();
+        let purpose = self.whereabouts.purpose(bytes.as_ref());
         let mut pending = Pending {
             key: asker.key,
             thread: asker.thread,
             who: Arc::clone(asker.who),
             slot,
             cost,
+            bytes,
+            purpose,
             since: Instant::now(),
             head,
             payload,
@@ -156,8 +175,8 @@ impl Connection {
             share: None,
         };
         self.load.fetch_add(cost, Ordering::Relaxed);
-        if state.has_room(cost) {
-            state.used += cost;
+        if state.room.has_room(purpose, cost) {
+            state.room.take(purpose, cost);
             let head = pending.head.clone();
             state.pending.insert(asker.id, pending);
             drop(state);
@@ -165,12 +184,30 @@ impl Connection {
             if let Some(link) = link {
                 link.send(Outgoing { head: &head, payload: &payload, share: None });
             }
-            return;
+            return Vec::new();
         }
         drop(state);
         pending.share = Some(budget.wait_for(ask.payload.len()));
-        self.state().waiting.push_back((asker.id, pending));
+        let mut state = self.state();
+        state.room.wait(purpose, cost, (asker.id, pending));
+        let unknown = state.unknown(&self.whereabouts);
+        drop(state);
         // There may be room by now, and nothing else to notice it.
+        self.send_waiting();
+        unknown
+    }
+
+    /// It is known by now where some files are that calls are about.
+    pub(super) fn sort(&self) {
+        let mut state = self.state();
+        let State { pending, room, .. } = &mut *state;
+        for pending in pending.values_mut().filter(|pending| pending.purpose == UNKNOWN) {
+            room.give_back(UNKNOWN, pending.cost);
+            pending.purpose = self.whereabouts.purpose(pending.bytes.as_ref());
+            room.take(pending.purpose, pending.cost);
+        }
+        room.sort(|(_, waiting)| self.whereabouts.purpose(waiting.bytes.as_ref()));
+        drop(state);
         self.send_waiting();
     }
 
@@ -184,10 +221,10 @@ impl Connection {
     /// A signal came for whoever waits for a call of that name: whether there is one.
     pub(super) fn cancel(&self, key: RequestKey) -> bool {
         let mut state = self.state();
-        if let Some(at) = state.waiting.iter().position(|(_, waiting)| waiting.key == key) {
-            let waiting = state.waiting.remove(at);
+        let waiting = state.room.remove(|(_, waiting)| waiting.key == key);
+        if !waiting.is_empty() {
             drop(state);
-            if let Some((_, pending)) = waiting {
+            for (_, pending) in waiting {
                 self.load.fetch_sub(pending.cost, Ordering::Relaxed);
                 (pending.then)(Err(Errno::EINTR));
             }
@@ -210,15 +247,11 @@ impl Connection {
         let ids: Vec<u64> =
             state.pending.iter().filter(|(_, p)| which(p)).map(|(id, _)| *id).collect();
         let mut gone: Vec<Pending> = ids.iter().filter_map(|id| state.pending.remove(id)).collect();
-        state.used -= gone.iter().map(|pending| pending.cost).sum::<usize>();
-        let waiting = std::mem::take(&mut state.waiting);
-        for (id, pending) in waiting {
-            if which(&pending) {
-                gone.push(pending);
-            } else {
-                state.waiting.push_back((id, pending));
-            }
+        for pending in &gone {
+            state.room.give_back(pending.purpose, pending.cost);
         }
+        let waiting = state.room.remove(|(_, waiting)| which(waiting));
+        gone.extend(waiting.into_iter().map(|(_, waiting)| waiting));
         drop(state);
         let count = gone.len();
         for pending in gone {
@@ -232,8 +265,8 @@ impl Connection {
     /// be: whatever they are about is in use until they are answered.
     pub(super) fn detach(&self, errno: Errno, which: impl Fn(&Pending) -> bool) {
         let mut state = self.state();
-        let State { pending, waiting, .. } = &mut *state;
-        let all = pending.values_mut().chain(waiting.iter_mut().map(|(_, pending)| pending));
+        let State { pending, room, .. } = &mut *state;
+        let all = pending.values_mut().chain(room.iter_mut().map(|(_, pending)| pending));
         let mut gone: Vec<Then> = Vec::new();
         for pending in all.filter(|pending| which(pending)) {
             pending.thread = 0;
@@ -265,14 +298,8 @@ impl Connection {
     fn send_waiting(&self) {
         loop {
             let mut state = self.state();
-            let Some(cost) = state.waiting.front().map(|(_, waiting)| waiting.cost) else {
-                return;
-            };
-            if !state.can_take(cost) {
-                return;
-            }
-            let Some((id, pending)) = state.waiting.pop_front() else { return };
-            state.used += cost;
+            let Some((purpose, (id, mut pending))) = state.room.next() else { return };
+            pending.purpose = purpose;
             let link = state.link.clone();
             if let Some(link) = link.as_ref().filter(|_| state.introduced.insert(pending.slot)) {
                 introduce(link, pending.slot, &pending.who);
@@ -293,13 +320,12 @@ impl Connection {
 }
 
 impl State {
-    /// Whether a call may go at once; those that wait go first.
-    fn has_room(&self, cost: usize) -> bool {
-        self.waiting.is_empty() && self.can_take(cost)
-    }
-
-    fn can_take(&self, cost: usize) -> bool {
-        self.used == 0 || self.used + cost <= self.grant
+    /// Files that calls are about, one call for each, and nobody knows where they are or has asked.
+    fn unknown(&mut self, whereabouts: &Whereabouts) -> Vec<Bytes> {
+        let waiting = self.room.iter_mut().map(|(_, waiting)| &*waiting);
+        let all = self.pending.values().chain(waiting);
+        let bytes = all.filter(|call| call.purpose == UNKNOWN).filter_map(|call| call.bytes);
+        bytes.filter(|bytes| whereabouts.wants(bytes.node)).collect()
     }
 
     /// The number by which the agent knows somebody on this connection; it is told now if need be.
@@ -358,7 +384,9 @@ impl Handler for Receiver {
         let pending = {
             let mut state = self.connection.state();
             let pending = state.pending.remove(&answer.id);
-            state.used -= pending.as_ref().map_or(0, |pending| pending.cost);
+            if let Some(pending) = &pending {
+                state.room.give_back(pending.purpose, pending.cost);
+            }
             pending
         };
         // Answered twice because it was sent twice, or given up meanwhile.
@@ -378,6 +406,7 @@ impl Handler for Receiver {
     }
 }
 
+const UNKNOWN: Purpose = Purpose::Data(Place::Unknown);
 /// The agent keeps so many users of a connection;
 const SLOTS: u32 = 1 << 16;
 /// of these we remember which number they have.

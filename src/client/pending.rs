@@ -15,6 +15,8 @@ use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, PREFIX};
 
 use super::callers::Who;
+use super::room::Purpose;
+use super::whereabouts::Bytes;
 
 /// What came of a call.
 pub(super) type Answered = Result<(Value, Buffer), Errno>;
@@ -53,6 +55,10 @@ pub(super) struct Pending {
     pub(super) who: Arc<Who>,
     pub(super) slot: u32,
     pub(super) cost: usize,
+    /// What it reads or writes,
+    pub(super) bytes: Option<Bytes>,
+    /// and for what it has room at the agent therefore.
+    pub(super) purpose: Purpose,
     pub(super) since: Instant,
     /// As it was sent first.
     pub(super) head: Vec<u8>,

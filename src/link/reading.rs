@@ -70,7 +70,8 @@ const QUICK: u32 = 60;
 /// One that takes longer counts as much: a single one decides nothing.
 const SLOWEST: u128 = 400;
 /// Frames of one connection that are dealt with at a time: it must not keep all threads busy.
-const BUSY_MOST: usize = 16;
+/// Many, because some of them may wait for a server that does not answer.
+const BUSY_MOST: usize = 256;
 
 impl Reading {
     pub(super) fn new(hub: &Arc<Hub>) -> Reading {

@@ -5,4 +5,5 @@ mod disks;
 mod failover;
 mod leaving;
 mod loss;
+mod overload;
 mod restart;

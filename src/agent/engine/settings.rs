@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -197,6 +197,7 @@ impl Engine {
             timer: Condvar::new(),
             idle: Condvar::new(),
             workers: Workers::new((settings.depth * settings.queues()).min(WORKERS_MOST) as usize),
+            here: AtomicUsize::new(0),
             devices: Devices::new(settings.device.clone()),
             budget: Budget::new(WAITING_BYTES),
             slow: settings.slow,

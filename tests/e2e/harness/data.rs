@@ -168,7 +168,12 @@ impl DataServers {
 
     /// How many objects there are on all of them.
     pub(crate) fn objects(&self) -> usize {
-        self.servers.iter().map(|server| files_below(&server.directory.join("objects"))).sum()
+        (0..self.len()).map(|number| self.objects_of(number)).sum()
+    }
+
+    /// How many objects there are on one of them.
+    pub(crate) fn objects_of(&self, number: usize) -> usize {
+        files_below(&self.directory(number).join("objects"))
     }
 }
 

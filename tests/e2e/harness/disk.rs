@@ -1,4 +1,5 @@
-//! A file system of its own for a test, on a file: it can lose its power, become read-only, and fill up.
+//! A file system of its own for a test, on a file: it can lose its power, become read-only, and fill up;
+//! or it allows only so much.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -12,27 +13,46 @@ use tempfile::TempDir;
 use super::ground;
 use super::{can_mount, eventually};
 
-/// A mounted ext4.
+/// A mounted ext4, or a btrfs with a quota.
 pub(crate) struct Disk {
     room: TempDir,
     point: PathBuf,
+    options: &'static str,
 }
 
 impl Disk {
     /// Of so many mebibytes, or says why the test is skipped.
     pub(crate) fn new(size: u64) -> Option<Self> {
+        Self::made(size, "mkfs.ext4", &["-q", "-F"], "loop,errors=remount-ro")
+    }
+
+    /// One that allows so many bytes, or says why the test is skipped.
+    pub(crate) fn with_quota(bytes: u64) -> Option<Self> {
+        let disk = Self::made(BTRFS_LEAST, "mkfs.btrfs", &["-q", "-f"], "loop")?;
+        assert!(run("btrfs", &["quota", "enable"], &disk.point), "quotas can be had");
+        disk.allow(bytes);
+        Some(disk)
+    }
+
+    /// So many bytes may be on it from now on.
+    pub(crate) fn allow(&self, bytes: u64) {
+        let words = ["qgroup", "limit", &bytes.to_string()];
+        assert!(run("btrfs", &words, &self.point), "a quota can be set");
+    }
+
+    fn made(size: u64, tool: &str, words: &[&str], options: &'static str) -> Option<Self> {
         if !can_mount() {
             return None;
         }
         let room = ground::room();
         let image = File::create(room.path().join("image")).expect("a file can be made");
         image.set_len(size << 20).expect("it can be sparse");
-        if !run("mkfs.ext4", &["-q", "-F"], &room.path().join("image")) {
-            println!("skipped: no ext4 can be made here");
+        if !run(tool, words, &room.path().join("image")) {
+            println!("skipped: {tool} makes nothing here");
             return None;
         }
         let point = ground::directory(&room, "disk");
-        let disk = Self { room, point };
+        let disk = Self { room, point, options };
         if !disk.try_mount() {
             println!("skipped: no file can be mounted here");
             return None;
@@ -84,10 +104,7 @@ impl Disk {
 
     fn try_mount(&self) -> bool {
         let mut command = Command::new("mount");
-        command
-            .args(["-o", "loop,errors=remount-ro"])
-            .arg(self.room.path().join("image"))
-            .arg(&self.point);
+        command.args(["-o", self.options]).arg(self.room.path().join("image")).arg(&self.point);
         command.output().is_ok_and(|output| output.status.success())
     }
 }
@@ -119,9 +136,13 @@ impl Drop for Occupied {
 }
 
 fn run(tool: &str, words: &[&str], what: &Path) -> bool {
-    let output = Command::new(tool).args(words).arg(what).output();
+    // Where the tools of an administrator are.
+    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    let output = Command::new(tool).args(words).arg(what).env("PATH", path).output();
     output.is_ok_and(|output| output.status.success())
 }
 
+/// Mebibytes below which there is no such file system.
+const BTRFS_LEAST: u64 = 128;
 /// `EXT4_IOC_SHUTDOWN`.
 const SHUTDOWN: libc::c_ulong = 0x8004_587d;

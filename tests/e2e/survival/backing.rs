@@ -7,7 +7,7 @@ use std::process::Command;
 use nix::libc;
 use tempfile::TempDir;
 
-use crate::e2e::harness::{Agent, Mount, can_mount, eventually};
+use crate::e2e::harness::{Agent, Disk, Mount, can_mount, eventually};
 
 /// A small file system in memory.
 struct Small {
@@ -63,6 +63,20 @@ fn a_full_disk_is_told_at_the_write_and_names_can_still_be_removed() {
     let file = mount.path().join("file");
     assert_eq!(errno(fs::write(&file, vec![7; 2 << 20])), Some(libc::ENOSPC));
     fs::remove_file(&file).unwrap();
+    works(&file);
+}
+
+#[test]
+fn a_quota_is_told_at_the_write_and_more_can_be_written_when_it_is_raised() {
+    let Some(disk) = Disk::with_quota(4 << 20) else { return };
+    let Some(agent) = Agent::over_directory(&disk.directory()) else { return };
+    let mount = Mount::remote(&agent, &agent.over_tcp(), &[]);
+    let file = mount.path().join("file");
+    assert_eq!(errno(fs::write(&file, vec![7; 8 << 20])), Some(libc::EDQUOT));
+    assert!(fs::metadata(&file).unwrap().len() < 8 << 20);
+    disk.allow(64 << 20);
+    fs::write(&file, vec![8; 8 << 20]).unwrap();
+    assert!(fs::read(&file).unwrap() == vec![8; 8 << 20]);
     works(&file);
 }
 
