@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     pub(crate) rounds: usize,
     /// The most memory a mount with 64 writers may take.
     pub(crate) memory_mib: u64,
-    /// For how long `faults` goes on.
-    pub(crate) minutes: u64,
+    /// For how long `faults` or `overload` goes on, if not for as long as usual.
+    pub(crate) minutes: Option<u64>,
 }
 
 /// What the mounted judges judge.
@@ -64,7 +64,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
         through: None,
         rounds: DEFAULT_ROUNDS,
         memory_mib: DEFAULT_MEMORY_MIB,
-        minutes: DEFAULT_MINUTES,
+        minutes: None,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -72,7 +72,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
             Some("--program") => arguments.program = program(value(word, words.next())?),
             Some("--through") => arguments.through = transport(value(word, words.next())?)?,
             Some("--rounds") => arguments.rounds = number(word, words.next())?,
-            Some("--minutes") => arguments.minutes = number(word, words.next())?,
+            Some("--minutes") => arguments.minutes = Some(number(word, words.next())?),
             Some("--memory-mib") => arguments.memory_mib = number(word, words.next())?,
             Some(option) if option.starts_with('-') => return Err(usage(option)),
             Some(stage) => arguments.stages.push(stage.to_owned()),
@@ -122,7 +122,6 @@ fn number<N: std::str::FromStr>(option: &OsStr, word: Option<&OsString>) -> Resu
 
 const DEFAULT_ROUNDS: usize = 5;
 const DEFAULT_MEMORY_MIB: u64 = 512;
-const DEFAULT_MINUTES: u64 = 60;
 
 #[cfg(test)]
 mod tests {

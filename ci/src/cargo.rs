@@ -39,8 +39,9 @@ pub(crate) fn faults(site: &Site) -> Verdict {
     let test = "e2e::faults::run";
     let words = ["test", "--release", "--test", "e2e", test, "--", "--nocapture"];
     let step = Step::new("cargo").args(words).dir(&site.workspace).env("TMPDIR", &site.room);
-    let step = step.env("IOFWD_FAULTS", (site.minutes * 60).to_string());
-    let output = step.limit((site.minutes + MINUTES) * 60).run(site)?;
+    let minutes = site.minutes.unwrap_or(FAULTS_MINUTES);
+    let step = step.env("IOFWD_FAULTS", (minutes * 60).to_string());
+    let output = step.limit((minutes + MINUTES) * 60).run(site)?;
     let told = summary(&output);
     if told.is_empty() {
         return Ok(Outcome::Skipped("it cannot be run here".into()));
@@ -78,6 +79,8 @@ fn passed(line: &str) -> Option<usize> {
 const MINUTES: u64 = 25;
 /// For how long agents are killed among the other tests: over a directory, and as long over data servers.
 const FAULTS_SECONDS: u64 = 100;
+/// And for how long by themselves.
+const FAULTS_MINUTES: u64 = 60;
 
 #[cfg(test)]
 mod tests {

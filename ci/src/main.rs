@@ -15,10 +15,10 @@ mod guardian;
 mod judge;
 mod mounted;
 mod open_device;
+mod overload;
 mod package;
 mod packages;
 mod program;
-
 mod service;
 mod site;
 mod speed;

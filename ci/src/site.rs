@@ -20,7 +20,7 @@ pub(crate) struct Site {
     pub(crate) room: PathBuf,
     pub(crate) guardian: Guardian,
     pub(crate) rounds: usize,
-    pub(crate) minutes: u64,
+    pub(crate) minutes: Option<u64>,
     pub(crate) memory_mib: u64,
     choice: Choice,
     program: OnceLock<Result<Program, String>>,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crate::site::Site;
-use crate::{agreement, cargo, crowd, judge, package, packages, speed, twins};
+use crate::{agreement, cargo, crowd, judge, overload, package, packages, speed, twins};
 
 /// One thing that is checked.
 pub(crate) struct Stage {
@@ -159,6 +159,11 @@ const STAGES: &[Stage] = &[
         "faults",
         "agents and clients are killed, stopped and cut off, for an hour",
         cargo::faults,
+    ),
+    named(
+        "overload",
+        "64 writers on a server that is too slow, and nobody else waits, for 10 minutes",
+        overload::overload,
     ),
     named("crowd", "256 clients of one agent, four processes on each, for a minute", crowd::crowd),
 ];

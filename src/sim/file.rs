@@ -65,6 +65,8 @@ struct PlatformTable {
     turn: Option<Length>,
     command: Option<Length>,
     sync: Option<Length>,
+    /// Commands among which it chooses.
+    depth: Option<u32>,
     read_bytes_per_second: Option<Size>,
     write_bytes_per_second: Option<Size>,
     /// Delay of a read or write for each doubling of the senders.
@@ -167,6 +169,7 @@ impl PlatformTable {
             turn: or(&self.turn, like.turn),
             command: or(&self.command, like.command),
             sync: or(&self.sync, like.sync),
+            depth: self.depth.map_or(like.depth, |depth| depth.max(1)),
             read: rate(&self.read_bytes_per_second, like.read),
             write: rate(&self.write_bytes_per_second, like.write),
             ..like

@@ -14,6 +14,7 @@ servers = 8
 stripe = "1M"
 device = "ssd"
 command = "100us"
+depth = 4
 crowd_read = "20us"
 network_megabits = 100000
 
@@ -43,7 +44,7 @@ fn a_file_says_everything_it_can() {
     assert_eq!((spec.seed, spec.repeat, spec.daemon), (7, 2, Daemon::Iofwd));
     let Platform { servers, unit, device, congestion, back, .. } = spec.platform;
     assert_eq!((servers, unit), (8, 1 << 20));
-    assert_eq!(device, Device { command: Span::from_micros(100), ..Device::SSD });
+    assert_eq!(device, Device { command: Span::from_micros(100), depth: 4, ..Device::SSD });
     assert_eq!(congestion, Congestion { read: Span::from_micros(20), write: Span::ZERO });
     assert_eq!(back.rate, Rate::megabits(100_000));
     let job = spec.jobs[0];
@@ -63,14 +64,14 @@ fn what_is_wrong_is_named_with_line_and_field() {
         ("\"1M\"\ndevice", "\"1X\"\ndevice", ":7: platform.stripe: '1X' is no size"),
         ("\"ssd\"", "\"tape\"", ":8: platform.device: no device \"tape\": write \"hdd\", \"ssd\""),
         ("\"100us\"", "100", ":9: platform.command: 100 is no time: write it with its unit"),
-        ("\"contiguous\"", "\"zigzag\"", ":20: job.pattern: no pattern \"zigzag\": write \"file-"),
-        ("\"write\"", "\"append\"", ":21: job.operation: no operation \"append\": write \"read\""),
-        ("processes = 16\n", "", ":17: [job]: missing field `processes`"),
+        ("\"contiguous\"", "\"zigzag\"", ":21: job.pattern: no pattern \"zigzag\": write \"file-"),
+        ("\"write\"", "\"append\"", ":22: job.operation: no operation \"append\": write \"read\""),
+        ("processes = 16\n", "", ":18: [job]: missing field `processes`"),
         ("volume = \"1M\"", "volume = \"100K\"", "job 0: the volume is not a multiple"),
         ("\"twins\"]", "\"best\"]", "no scheduler 'best' in iofwd: write unforwarded, none, fifo"),
-        ("\"250us\"]", "\"1h\"]", ":29: sweep.window: '1h' is no time"),
+        ("\"250us\"]", "\"1h\"]", ":30: sweep.window: '1h' is no time"),
         ("agents = 2", "agents = 0", "the number of agents is 0"),
-        ("agents = 2", "agents = -1", ":15: forwarding.agents: invalid value: integer `-1`"),
+        ("agents = 2", "agents = -1", ":16: forwarding.agents: invalid value: integer `-1`"),
         ("seed = 7", "seed = ", ":2: seed:"),
         ("[platform]", "[platform", ":5: "),
     ] {
