@@ -162,7 +162,7 @@ const fn memory(name: &'static str, operation: &'static str, block: &'static str
 /// A file that is written over and over: finding room for it is a matter of what else the machine has in
 /// memory, and differs by more from run to run than the tools do.
 const fn rewrite(name: &'static str, block: &'static str, kib: u64) -> Job {
-    Job { size: "64M", times: 24, ..memory(name, "write", block, kib) }
+    Job { size: "64M", times: 96, ..memory(name, "write", block, kib) }
 }
 
 pub(super) const JOBS: &[Job] = &[
@@ -190,7 +190,7 @@ pub(super) const JOBS: &[Job] = &[
         times: 4,
         ..rewrite("disk write 256K fsync", "256K", 256)
     },
-    Job { place: Place::Disk, times: 8, ..memory("disk read 256K cached", "read", "256K", 256) },
+    Job { place: Place::Disk, times: 32, ..memory("disk read 256K cached", "read", "256K", 256) },
 ];
 
 /// The file that is read; a multiple of every request.
