@@ -193,6 +193,13 @@ impl Hub {
     /// Take no more frames off any connection.
     pub fn hold(&self) {
         self.held.store(true, Ordering::SeqCst);
+        // Whoever was about to take one has it.
+        self.links().iter().for_each(|link| drop(link.inbox()));
+    }
+
+    /// Whether frames were taken that are not dealt with yet.
+    pub fn is_busy(&self) -> bool {
+        self.links().iter().any(|link| link.inbox().busy > 0)
     }
 
     /// Close every connection, and let the threads go.

@@ -225,13 +225,17 @@ impl Service {
     pub fn stop(&self) -> Result<Report, String> {
         self.is_stopping.store(true, Ordering::SeqCst);
         self.hub.hold();
+        // What was taken is known of before anything is made durable.
+        let end = Instant::now() + ANSWERS;
+        wait_until(end, || !self.hub.is_busy());
         let mut failures = Vec::new();
         for export in &self.exports {
             if let Err(errno) = export.agent.settle() {
                 failures.push(format!("export {}: {errno}", export.settings.name));
             }
         }
-        self.wait_for_answers();
+        // Everything that was let in is answered, but for those who wait for a lock.
+        wait_until(end, || self.unanswered() == 0);
         self.exports.iter().for_each(|export| export.agent.leave());
         let report = self.totals();
         self.hub.stop("the agent stops");
@@ -243,19 +247,13 @@ impl Service {
         }
     }
 
-    /// Everything that was let in is answered, but for those who wait for a lock.
-    fn wait_for_answers(&self) {
-        let end = Instant::now() + ANSWERS;
-        while self.unanswered() > 0 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     fn unanswered(&self) -> u64 {
-        let waiting: usize = self.exports.iter().map(|export| export.agent.waiting()).sum();
         let count = |of: &AtomicU64| of.load(Ordering::SeqCst);
+        // First: what is let in meanwhile is not missing.
+        let accepted = count(&self.counts.accepted);
+        let waiting: usize = self.exports.iter().map(|export| export.agent.waiting()).sum();
         let answered = count(&self.counts.done) + count(&self.counts.failed) + waiting as u64;
-        count(&self.counts.accepted).saturating_sub(answered)
+        accepted.saturating_sub(answered)
     }
 
     fn totals(&self) -> Report {
@@ -417,6 +415,12 @@ fn seen(uid: u32, gid: u32) -> Result<Identity, String> {
     let groups =
         name.and_then(|name| nix::unistd::getgrouplist(&name, gid.into()).ok()).unwrap_or_default();
     Ok(Identity::new(uid, gid, groups.into_iter().map(|group| group.as_raw()).collect()))
+}
+
+fn wait_until(end: Instant, holds: impl Fn() -> bool) {
+    while !holds() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// What somebody else wrote, as it may stand in a log.

@@ -284,6 +284,9 @@ impl Link {
     /// Also whether there is more at hand.
     fn take(self: &Arc<Link>, post: &Arc<Post>) -> io::Result<(Received, bool)> {
         let mut inbox = self.inbox();
+        if self.hub.held.load(Ordering::SeqCst) {
+            return Ok((Received::Paused, false));
+        }
         loop {
             match inbox.receive(self)? {
                 Received::Frame(frame) if frame.prefix.in_order => {

@@ -89,11 +89,7 @@ fn whatever_comes_together_is_answered_in_full() {
         let sent: Vec<_> = frames.iter().map(|(number, bytes)| (*number, bytes.to_vec())).collect();
         assert!(answers == sent, "round {round}");
     }
-    let end = Instant::now() + Duration::from_secs(20);
-    while connected.hub.memory_used().0 > 0 {
-        assert!(Instant::now() < end, "something is still under way");
-        std::thread::yield_now();
-    }
+    wait_until("nothing is under way", || connected.hub.memory_used().0 == 0);
 }
 
 #[test]
@@ -142,4 +138,37 @@ fn what_nobody_waits_for_leaves_with_the_next() {
     let head = frame::encode(&2u32, 0, 0);
     connected.link.send(Outgoing { head: &head, payload: &[], share: None });
     assert_eq!([connected.receive().0, connected.receive().0], [1, 2]);
+}
+
+#[test]
+fn who_is_held_finishes_what_it_has() {
+    let mut connected = Connected::new();
+    connected.send(&[(1, WAITS)]);
+    wait_until("it is taken", || connected.hub.is_busy());
+    connected.hub.hold();
+    connected.let_go.send(()).expect("it waits");
+    assert_eq!(connected.receive(), (1, WAITS.to_vec()));
+    wait_until("it is dealt with", || !connected.hub.is_busy());
+}
+
+#[test]
+fn who_is_held_takes_nothing_more() {
+    let mut connected = Connected::new();
+    connected.send(&[(1, b"in time")]);
+    assert_eq!(connected.receive().0, 1);
+    wait_until("it is idle", || !connected.hub.is_busy());
+    connected.hub.hold();
+    connected.send(&[(2, b"too late")]);
+    // An answer would have been there at once.
+    connected.other.set_read_timeout(Some(Duration::from_millis(300))).expect("a limit");
+    let answer = connected.other.read(&mut [0]);
+    assert_eq!(answer.expect_err("nothing comes").kind(), std::io::ErrorKind::WouldBlock);
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "not in time: {what}");
+        std::thread::yield_now();
+    }
 }

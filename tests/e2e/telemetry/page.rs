@@ -21,7 +21,8 @@ fn browse(room: &Path, address: &str, more: &[&str]) -> Option<(String, String)>
     command.args(["120", browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]);
     command.args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--window-size=1280,1600"]);
     command.arg(format!("--user-data-dir={}", room.join("browser").display()));
-    command.args(["--virtual-time-budget=60000"]).args(more);
+    // Its seconds pass as fast as it is answered; ten minutes of them are some of ours.
+    command.args(["--virtual-time-budget=600000"]).args(more);
     let output = command.arg(format!("http://{address}/")).output().unwrap();
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     Some((text(&output.stdout), text(&output.stderr)))
