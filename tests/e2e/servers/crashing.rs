@@ -34,11 +34,11 @@ fn who_uses_a_data_server_that_dies_only_waits() {
 fn use_part(path: &std::path::Path, user: usize, end: Instant) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let part = LENGTH / 4;
-    let mut round = 0u8;
+    let mut round = 0u32;
     let mut seen = vec![0; part];
     while Instant::now() < end {
-        round = round.wrapping_add(1);
-        let data = pattern(part, round);
+        round += 1;
+        let data = pattern(part, round as u8);
         file.write_all_at(&data, (user * part) as u64).unwrap();
         file.read_exact_at(&mut seen, (user * part) as u64).unwrap();
         assert!(seen == data, "user {user}, round {round}");
