@@ -28,8 +28,15 @@ pub fn no_groups() -> Arc<[u32]> {
 /// whoever asks wait.
 pub(crate) fn is_ending(thread: u32) -> bool {
     let read = |file| std::fs::read_to_string(format!("/proc/{thread}/{file}"));
-    let (Ok(status), Ok(stat)) = (read("status"), read("stat")) else { return true };
-    is_killed(&status) || is_exiting(&stat)
+    match (read("status"), read("stat")) {
+        (Ok(status), Ok(stat)) => is_killed(&status) || is_exiting(&stat),
+        (Err(error), _) | (_, Err(error)) => is_gone(&error),
+    }
+}
+
+/// A system that has no descriptor left, say, tells nothing of whoever is asked for.
+fn is_gone(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 fn is_killed(status: &str) -> bool {
@@ -71,6 +78,8 @@ mod tests {
         assert!(is_exiting("7 (a) b) D 1 7 7 0 -1 4194308 0"));
         assert!(!is_exiting("7 (a) b) S 1 7 7 0 -1 4194304 4"));
         assert!(is_ending(u32::MAX), "it is gone");
+        assert!(is_gone(&std::io::Error::from_raw_os_error(libc::ESRCH)));
+        assert!(!is_gone(&std::io::Error::from_raw_os_error(libc::ENFILE)), "nobody knows");
         assert!(!is_ending(std::process::id()));
     }
 }
