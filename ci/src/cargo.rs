@@ -78,7 +78,7 @@ fn passed(line: &str) -> Option<usize> {
 /// What a stage of cargo may take on a slow machine that builds everything anew.
 const MINUTES: u64 = 25;
 /// For how long agents are killed among the other tests: over a directory, and as long over data servers.
-const FAULTS_SECONDS: u64 = 100;
+const FAULTS_SECONDS: u64 = 180;
 /// And for how long by themselves.
 const FAULTS_MINUTES: u64 = 60;
 

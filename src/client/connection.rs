@@ -189,6 +189,9 @@ impl Connection {
         drop(state);
         pending.share = Some(budget.wait_for(ask.payload.len()));
         let mut state = self.state();
+        // It may have become known meanwhile where the file is; from now on `sort` sees to it.
+        let purpose = self.whereabouts.purpose(pending.bytes.as_ref());
+        pending.purpose = purpose;
         state.room.wait(purpose, cost, (asker.id, pending));
         let unknown = state.unknown(&self.whereabouts);
         drop(state);
