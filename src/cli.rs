@@ -129,6 +129,10 @@ struct MountArguments {
     /// Length of a time window, for example 500us or 4ms [default: that of the policy]
     #[arg(long, value_name = "TIME", value_parser = quantity::span, env = "IOFWD_WINDOW")]
     window: Option<Span>,
+    /// Within a window, wait for those that went with the last batch: good where many processes read
+    /// or write a file in step, from disks
+    #[arg(long, env = "IOFWD_GATHER")]
+    gather: bool,
     /// Treat files as striped over so many servers, unless their file system tells where they are
     #[arg(long, value_name = "COUNT", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1024))]

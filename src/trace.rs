@@ -170,6 +170,7 @@ fn event_line(event: &Event) -> String {
             let order = match directive {
                 Directive::ClockOffset(offset) => format!("offset {offset}"),
                 Directive::Window(window) => format!("window {}", window.as_nanos()),
+                Directive::Gather(gather) => format!("gather {}", u8::from(*gather)),
                 Directive::Weight(job, weight) => format!("weight {} {weight}", job.0),
             };
             format!("D {} {order}", now.as_nanos())
@@ -223,8 +224,9 @@ fn parse_directive(words: &mut Words<'_>) -> Result<Directive, String> {
     Ok(match words.text("directive")? {
         "offset" => Directive::ClockOffset(words.number("offset")?),
         "window" => Directive::Window(Span::from_nanos(words.number("window")?)),
+        "gather" => Directive::Gather(words.number::<u8>("gather")? != 0),
         "weight" => Directive::Weight(JobId(words.number("job")?), words.number("weight")?),
-        other => return Err(format!("no directive '{other}': offset, window, weight are known")),
+        other => return Err(format!("no directive '{other}': offset, window, gather, weight are known")),
     })
 }
 
@@ -267,6 +269,7 @@ mod tests {
         vec![
             Event::Direct(Time::ZERO, Directive::ClockOffset(-5)),
             Event::Direct(Time::ZERO, Directive::Window(Span::from_millis(2))),
+            Event::Direct(Time::ZERO, Directive::Gather(true)),
             Event::Direct(Time::ZERO, Directive::Weight(JobId(3), 7)),
             Event::Grow(Time::ZERO, 5),
             Event::Submit(now, request),

@@ -64,6 +64,8 @@ pub enum Directive {
     ClockOffset(i64),
     /// Use time windows of this length.
     Window(Span),
+    /// Within a window, wait for those that went with the last batch, or do not.
+    Gather(bool),
     /// Give this job this weight against the others.
     Weight(JobId, u32),
 }
@@ -74,8 +76,15 @@ impl Directive {
         match (self, older) {
             (Directive::ClockOffset(_), Directive::ClockOffset(_)) => true,
             (Directive::Window(_), Directive::Window(_)) => true,
+            (Directive::Gather(_), Directive::Gather(_)) => true,
             (Directive::Weight(job, _), Directive::Weight(before, _)) => job == before,
-            (Directive::ClockOffset(_) | Directive::Window(_) | Directive::Weight(..), _) => false,
+            (
+                Directive::ClockOffset(_)
+                | Directive::Window(_)
+                | Directive::Gather(_)
+                | Directive::Weight(..),
+                _,
+            ) => false,
         }
     }
 }

@@ -47,6 +47,12 @@ const VARIANTS: &[Maker] = &[
         let settings = WfqSettings { sharing: Sharing::Servers, ..WfqSettings::default() };
         Box::new(Wfq::new(setup, settings))
     },
+    |setup| twins(setup, TwinsSettings { gather: true, ..TwinsSettings::default() }),
+    |setup| {
+        let agents = Setup { agent: 1, agents: 2, ..*setup };
+        let settings = TwinsSettings { gather: true, group: 2, ..TwinsSettings::default() };
+        twins(&agents, TwinsSettings { mode: Mode::Conserving, ..settings })
+    },
 ];
 
 fn twins(setup: &Setup, settings: TwinsSettings) -> Box<dyn Policy> {

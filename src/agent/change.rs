@@ -17,6 +17,10 @@ impl Service {
             match name {
                 "policy" => tuning.policy = Some(value.into()),
                 "window" => tuning.window = Some(quantity::span(value)?),
+                "gather" => {
+                    let wrong = |_| format!("gather: '{value}' is neither true nor false");
+                    tuning.gather = Some(value.parse().map_err(wrong)?);
+                }
                 "depth" => {
                     let wrong = |_| format!("depth: '{value}' is no number from 1 to 1024");
                     tuning.depth = Some(value.parse().map_err(wrong)?);
@@ -34,6 +38,7 @@ impl Service {
         self.tune(&Tuning {
             policy: Some(wanted.policy),
             window: wanted.window,
+            gather: Some(wanted.gather),
             depth: Some(wanted.depth),
         })?;
         Ok(self.settings.differences_that_need_a_restart(settings))
@@ -43,11 +48,12 @@ impl Service {
         tuning.check()?;
         self.agents().try_for_each(|agent| agent.engine().tune(tuning))?;
         let window = tuning.window.map(Span::as_nanos);
-        tracing::info!(policy = tuning.policy, window_ns = window, depth = tuning.depth, "changed");
+        let Tuning { policy, gather, depth, .. } = tuning;
+        tracing::info!(policy, window_ns = window, gather, depth, "changed");
         Ok(())
     }
 }
 
 fn unknown(word: &str) -> String {
-    format!("'{word}' is none of policy=NAME, window=TIME and depth=COUNT")
+    format!("'{word}' is none of policy=NAME, window=TIME, gather=true or false and depth=COUNT")
 }

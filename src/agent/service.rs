@@ -359,6 +359,7 @@ pub(super) fn engine_settings(settings: &Settings) -> EngineSettings {
     EngineSettings {
         policy: scheduler.policy.clone(),
         window: scheduler.window,
+        gather: scheduler.gather,
         servers: scheduler.servers,
         stripe: scheduler.stripe,
         place: settings.agent,

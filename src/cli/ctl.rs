@@ -46,11 +46,11 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Change the policy, the window or the depth while requests are under way
+    /// Change the policy, the window, its gathering or the depth while requests are under way
     #[command(after_help = "Example:\n  \
         iofwd ctl unix:/run/iofwd/agent.sock set policy=twins window=2ms depth=32")]
     Set {
-        /// policy=NAME, window=TIME, depth=COUNT
+        /// policy=NAME, window=TIME, gather=true or false, depth=COUNT
         #[arg(required = true)]
         changes: Vec<String>,
     },

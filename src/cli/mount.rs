@@ -201,6 +201,7 @@ fn plan(arguments: &MountArguments) -> Result<Plan, Failure> {
         settings: EngineSettings {
             policy: arguments.policy.clone(),
             window: arguments.window,
+            gather: arguments.gather,
             servers: arguments.servers,
             stripe: arguments.stripe,
             place: AgentPlace::default(),
@@ -283,6 +284,7 @@ impl Plan {
             ("cache", mode) => options.cache = mode.parse()?,
             ("policy", name) => self.settings.policy = name.into(),
             ("window", time) => self.settings.window = Some(quantity::span(time)?),
+            ("gather", "") => self.settings.gather = true,
             ("stripe", size) => self.settings.stripe = quantity::bytes(size)?,
             ("servers", count) => self.settings.servers = number(option, count)?,
             ("data", way) => self.settings.data = way.parse()?,

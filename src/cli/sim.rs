@@ -66,6 +66,9 @@ struct SweepArguments {
     /// Lengths of time windows, for policies that have any: 125us,1ms,8ms
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = quantity::span)]
     window: Vec<Span>,
+    /// Within a window, wait for those that went with the last batch (twins)
+    #[arg(long)]
+    gather: bool,
     /// Numbers of agents (I/O nodes)
     #[arg(long, alias = "io-nodes", value_name = "COUNT,...", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
@@ -106,6 +109,7 @@ pub(super) const EXAMPLES: &str = "Examples:\n  \
     [forwarding]\n  \
     policy = \"twins\"\n  \
     agents = 4\n  \
+    gather = false                       # within a window, wait for those of the last batch\n  \
     [[job]]\n  \
     processes = 128\n  \
     per_node = 4\n  \
@@ -154,10 +158,11 @@ fn spec(arguments: &SimArguments) -> Result<Spec, Failure> {
         (None, Some(name)) => preset::by_name(name).ok_or_else(|| no_preset(name))?,
         (None, None) => return Err(NOTHING.into()),
     };
-    let SweepArguments { policy, window, agents, request, pattern, operation, volume } =
+    let SweepArguments { policy, window, gather, agents, request, pattern, operation, volume } =
         &arguments.sweep;
     replace(&mut spec.sweep.policies, policy);
     replace(&mut spec.sweep.windows, window);
+    spec.gather |= *gather;
     replace(&mut spec.sweep.agents, agents);
     replace(&mut spec.sweep.requests, request);
     replace(&mut spec.sweep.patterns, pattern);

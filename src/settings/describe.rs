@@ -124,6 +124,7 @@ impl SchedulerSettings {
         vec![
             ("policy", format!("{}: {about}", self.policy)),
             ("window", window),
+            ("gather", self.gather.to_string()),
             ("depth", self.depth.to_string()),
             ("servers", self.servers.to_string()),
             ("stripe", show_bytes(self.stripe)),

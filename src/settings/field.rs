@@ -156,6 +156,7 @@ pub const FIELDS: &[Field] = &[
     field("scheduler", "policy", "the order in which requests are issued").or("IOFWD_POLICY"),
     field("scheduler", "window", "length of a time window, for policies that have them").or("IOFWD_WINDOW")
         .bound(Unit::Time, None, (10 * MICROSECOND, 10 * SECOND), "no timer meets shorter windows, no user waits for longer ones"),
+    field("scheduler", "gather", "within a window, wait for those that went with the last batch, for policies that can").or("IOFWD_GATHER"),
     field("scheduler", "depth", "reads and writes under way at one server at a time").or("IOFWD_DEPTH")
         .of(Unit::Count, 64, (1, 1024), "each may occupy a thread"),
     field("scheduler", "servers", "treat files as striped over so many servers where nobody says more; 1: the directory is one").or("IOFWD_SERVERS")

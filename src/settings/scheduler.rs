@@ -13,6 +13,8 @@ pub struct SchedulerSettings {
     pub policy: String,
     /// The length of a window; `None` is the policy's default.
     pub window: Option<Span>,
+    /// Within a window, wait for those that went with the last batch.
+    pub gather: bool,
     /// Reads and writes under way at one server at a time.
     pub depth: u32,
     /// Treat every file as striped over so many servers; 1: the directory is one server.
@@ -27,6 +29,7 @@ impl SchedulerSettings {
         SchedulerSettings {
             policy: policy_name(section),
             window: section.bounded("window").map(Span::from_nanos),
+            gather: section.flag("gather", false),
             depth: section.number("depth"),
             servers: section.number("servers"),
             stripe: section.number("stripe"),

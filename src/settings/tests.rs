@@ -48,6 +48,7 @@ fn an_export_is_all_that_must_be_given() {
         SchedulerSettings {
             policy: "twins".into(),
             window: None,
+            gather: false,
             depth: 64,
             servers: 1,
             stripe: 65_536
@@ -78,7 +79,7 @@ fn everything_can_be_given() {
         listen = ["0.0.0.0:7041", "unix:/run/a.sock"]
         key_file = "/etc/key"
         tls = { certificate = "/c", private_key = "/k", client_ca = "/a" }
-        scheduler = { policy = "sw", window = "2ms", depth = 8, servers = 4, stripe = 1048576 }
+        scheduler = { policy = "sw", window = "2ms", gather = true, depth = 8, servers = 4, stripe = 1048576 }
         [limits]
         clients = 0x10
         memory = "1G"
@@ -109,6 +110,7 @@ fn everything_can_be_given() {
     assert_eq!(settings.key_file, Some("/etc/key".into()));
     assert_eq!(settings.tls.and_then(|tls| tls.client_ca), Some("/a".into()));
     assert_eq!(settings.scheduler.window, Some(Span::from_millis(2)));
+    assert!(settings.scheduler.gather);
     assert_eq!(settings.scheduler.stripe, 1 << 20);
     assert_eq!(settings.limits.clients, 16);
     assert_eq!(settings.limits.idle, Duration::from_secs(500));
@@ -137,7 +139,7 @@ fn an_unknown_field_is_named_with_the_known_ones_and_the_nearest() {
     assert_eq!(
         problems("[scheduler]\n\npolcy = \"twins\""),
         ["agent.toml:3: scheduler.polcy: there is no such field in [scheduler]: did you mean \
-          policy? known are policy, window, depth, servers, stripe"]
+          policy? known are policy, window, gather, depth, servers, stripe"]
     );
     let found = problems("memory = \"1G\"");
     assert!(found[0].contains("agent.toml:1: memory: "), "{found:?}");

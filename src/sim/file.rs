@@ -84,6 +84,9 @@ struct ForwardingTable {
     daemon: Option<DaemonName>,
     policy: Option<String>,
     window: Option<Length>,
+    /// Within a window, wait for those that went with the last batch.
+    #[serde(default)]
+    gather: bool,
     agents: Option<u32>,
 }
 
@@ -134,6 +137,7 @@ impl File {
             platform: self.platform.platform(),
             jobs: self.job.iter().map(JobTable::job).collect(),
             daemon,
+            gather: self.forwarding.gather,
             sweep: self.sweep.sweep(self.forwarding),
         })
     }

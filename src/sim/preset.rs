@@ -31,6 +31,7 @@ fn thesis() -> Spec {
         platform: THESIS,
         jobs: vec![thesis_job(Pattern::SharedStrided, Operation::Read, 32 << 10)],
         daemon: Daemon::Iofsl,
+        gather: false,
         sweep: Sweep {
             policies: Daemon::Iofsl.schedulers().into_iter().map(String::from).collect(),
             agents: vec![4],
@@ -71,6 +72,7 @@ fn scale() -> Spec {
             jitter: Span::ZERO,
         }],
         daemon: Daemon::Iofwd,
+        gather: false,
         sweep: Sweep {
             policies: ["unforwarded", "fifo", "twins"].map(String::from).to_vec(),
             agents: vec![64],

@@ -24,6 +24,9 @@ pub struct Scheduler {
     pub name: String,
     /// Length of the windows; `None` if it has none, or for its default.
     pub window: Option<Span>,
+    /// Whether requests wait within a window for those that went with the last batch, in those of
+    /// ours that can.
+    pub gather: bool,
 }
 
 impl Daemon {
@@ -62,7 +65,12 @@ impl Daemon {
 impl Scheduler {
     /// A scheduler of this name with windows of its default length.
     pub fn named(name: &str) -> Scheduler {
-        Scheduler { name: name.into(), window: None }
+        Scheduler::with_window(name, None)
+    }
+
+    /// A scheduler of this name with windows of this length, or of its default one.
+    pub fn with_window(name: &str, window: Option<Span>) -> Scheduler {
+        Scheduler { name: name.into(), window, gather: false }
     }
 
     /// Whether a window means anything to a scheduler of this name.
@@ -85,8 +93,10 @@ impl Scheduler {
     fn ours(&self, agents: u32) -> Result<Forwarding, String> {
         let wrong = |error: &dyn fmt::Display| format!("{}: {error}", self.name);
         match (self.name.as_str(), self.window) {
-            ("twins", Some(window)) => {
-                let settings = TwinsSettings { window, ..TwinsSettings::default() };
+            ("twins", window) => {
+                let default = TwinsSettings::default();
+                let window = window.unwrap_or(default.window);
+                let settings = TwinsSettings { window, gather: self.gather, ..default };
                 settings.check().map_err(|error| wrong(&error))?;
                 Ok(Forwarding::with(agents, move |setup: &Setup| -> Box<dyn Policy> {
                     Box::new(Twins::new(setup, settings))
@@ -146,7 +156,7 @@ mod tests {
     fn windows_out_of_range_are_refused() {
         let window = Some(Span::from_nanos(1));
         for name in ["sw", "twins"] {
-            let refusal = Scheduler { name: name.into(), window }.forwarding(Daemon::Iofwd, 1);
+            let refusal = Scheduler::with_window(name, window).forwarding(Daemon::Iofwd, 1);
             assert!(refusal.expect_err("too short").contains("window"), "{name}");
         }
     }

@@ -21,6 +21,8 @@ pub struct Spec {
     pub jobs: Vec<Job>,
     /// The program on the agents.
     pub daemon: Daemon,
+    /// Whether requests wait within a window for those that went with the last batch.
+    pub gather: bool,
     /// What is tried, in all combinations.
     pub sweep: Sweep,
 }
@@ -96,7 +98,8 @@ impl Spec {
             let agents = if name == UNFORWARDED { &[0][..] } else { &self.sweep.agents };
             for &agents in agents {
                 for &window in &windows {
-                    layers.push((Scheduler { name: name.clone(), window }, agents));
+                    let scheduler = Scheduler::with_window(name, window);
+                    layers.push((Scheduler { gather: self.gather, ..scheduler }, agents));
                 }
             }
         }

@@ -70,7 +70,7 @@ impl<'a> Cluster<'a> {
         let servers = format!("{:?}", self.addresses);
         let text = format!(
             "listen = [\"{socket}\"]\n[agent]\nindex = {number}\ncount = {COUNT}\n\
-             [scheduler]\nwindow = \"{WINDOW}\"\n[[export]]\nname = \"data\"\n\
+             [scheduler]\nwindow = \"{WINDOW}\"\ngather = true\n[[export]]\nname = \"data\"\n\
              backend = \"servers\"\nservers = {servers}\nstripe_size = \"64K\"\nsquash = \"none\"\n"
         );
         fs::write(&settings, text).map_err(|e| format!("{}: {e}", settings.display()))?;

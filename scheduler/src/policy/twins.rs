@@ -9,76 +9,25 @@
 //! Waiting bound: for each request ahead and the request itself two rounds of windows and one
 //! service time: every window issues at least one batch unless something is still outstanding.
 
+mod company;
 mod grid;
 mod line;
 mod rate;
+mod settings;
 
 use std::ops::Range;
 
+use company::Company;
 use grid::Grid;
 use rate::Rate;
 
-use crate::policy::{Decision, Directive, Done, Load, OutOfRange, Policy, Setup, Window};
+pub use settings::{Mode, Phase, TwinsSettings};
+
+use crate::policy::{Decision, Directive, Done, Load, Policy, Setup, Window};
 use crate::queue::Runs;
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::{Limit, Room};
 use crate::time::{Span, Time};
-
-/// What happens in a window whose server has nothing queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Wait, as published: the other servers belong to other agents.
-    Strict,
-    /// Serve the fullest queue among the servers that no other agent owns in this window.
-    Conserving,
-}
-
-/// Where windows begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// On the grid of the clock that all agents share.
-    Grid,
-    /// At this agent's first attempt to issue, as published.
-    Local,
-}
-
-/// Settings of [`Twins`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TwinsSettings {
-    /// Length of a window. Default 1 ms, the best overall in the publication, which tried 0.125 to
-    /// 8 ms; 10 us, below which no timer keeps up, to 10 s.
-    pub window: Span,
-    /// Default strict.
-    pub mode: Mode,
-    /// Default grid.
-    pub phase: Phase,
-    /// Servers that a window covers. Default 1; up to 65,536, where more than there are means all.
-    pub group: u32,
-    /// Bytes that may be outstanding at a server of unknown speed. Default 4 MiB: a millisecond of a
-    /// fast server; 1 B to 1 GiB.
-    pub blind: u64,
-}
-
-impl TwinsSettings {
-    /// Refuses values out of range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        OutOfRange::unless("window", self.window.as_nanos(), 10_000, 10_000_000_000)?;
-        OutOfRange::unless("group", self.group.into(), 1, 65_536)?;
-        OutOfRange::unless("blind", self.blind, 1, 1 << 30)
-    }
-}
-
-impl Default for TwinsSettings {
-    fn default() -> Self {
-        TwinsSettings {
-            window: Span::from_millis(1),
-            mode: Mode::Strict,
-            phase: Phase::Grid,
-            group: 1,
-            blind: 4 << 20,
-        }
-    }
-}
 
 /// One queue per server, and a window that says which of them is served.
 #[derive(Debug)]
@@ -90,6 +39,8 @@ pub struct Twins {
     rates: Vec<Rate>,
     /// Begin of the last window in which something went to each server.
     served: Vec<Option<Time>>,
+    /// Who may come back to each server; used where requests are gathered.
+    companies: Vec<Company>,
 }
 
 impl Twins {
@@ -102,6 +53,7 @@ impl Twins {
             queues: Runs::new(setup),
             rates: vec![Rate::default(); setup.servers as usize],
             served: vec![None; setup.servers as usize],
+            companies: vec![Company::default(); setup.servers as usize],
         }
     }
 
@@ -134,12 +86,46 @@ impl Twins {
             let queue = self.queues.lines().queue(server);
             let Some(slot) = queue.head().filter(|_| queue.order() < best.0) else { continue };
             let length = self.queues.lines().get(slot).length();
-            let fits = || self.capacity(now, room, server) >= length;
-            if room.takes(server, length) && (self.is_first(room, server) || fits()) {
+            let may = || self.is_first(room, server) || self.fits(now, room, slot);
+            if room.takes(server, length) && may() && self.held(now, room, slot).is_none() {
                 best = (queue.order(), Some(slot));
             }
         }
         best.1
+    }
+
+    /// Whether a server can do a request before the window ends, and where requests are gathered
+    /// all that goes with it: what is cut off would have to be got to once more.
+    fn fits(&self, now: Time, room: &Room, slot: u32) -> bool {
+        let request = self.queues.lines().get(slot);
+        let bytes = if self.settings.gather {
+            self.company(room, slot).bytes.max(request.length())
+        } else {
+            request.length()
+        };
+        self.capacity(now, room, request.server) >= bytes
+    }
+
+    /// What would go with a request, itself included, if the window had no end.
+    fn company(&self, room: &Room, slot: u32) -> Limit {
+        let limit = room.left(self.queues.lines().get(slot).server).min(self.batch);
+        self.queues.company(slot, limit)
+    }
+
+    /// Until when a request waits for those that went before it, if it does, and with how many.
+    fn held(&self, now: Time, room: &Room, slot: u32) -> Option<(Time, u32)> {
+        if !self.settings.gather || self.grid.is_single() {
+            return None;
+        }
+        let request = self.queues.lines().get(slot);
+        let server = request.server;
+        let since = self.companies[server.index()].since(self.grid.begin(), &request)?;
+        // Nobody waits for longer than what is gained would take.
+        let patience = self.rates[server.index()].usual();
+        let until = if room.in_flight(server) > 0 { Time::NEVER } else { since + patience };
+        let until = until.min(self.grid.end());
+        let members = self.company(room, slot).requests;
+        (now < until && members < self.batch.requests).then_some((until, members))
     }
 
     /// A request of the fullest queue that no agent owns in this window.
@@ -169,7 +155,7 @@ impl Twins {
 
     /// The next time at which anything changes by itself: a window of a server with requests, or in
     /// conserving mode any window.
-    fn wake(&self, now: Time) -> Time {
+    fn wake(&self, now: Time, room: &Room) -> Time {
         if self.grid.is_single() {
             return Time::NEVER;
         }
@@ -178,15 +164,26 @@ impl Twins {
         }
         let waiting = |group: u32| self.has_any(self.grid.covered(group));
         let ahead = self.grid.following().position(waiting).unwrap_or(0);
-        (self.grid.end() + self.settings.window * ahead as u64).max(now + Span::from_nanos(1))
+        let window = self.grid.end() + self.settings.window * ahead as u64;
+        let held = self.heads().filter_map(|slot| self.held(now, room, slot));
+        let until = held.map(|(until, _)| until).min().unwrap_or(window);
+        until.min(window).max(now + Span::from_nanos(1))
     }
 
-    /// Remembers which servers of the window could have taken more, had it been longer.
-    fn note_held_back(&mut self, room: &Room) {
+    /// The oldest request of each server that the window covers.
+    fn heads(&self) -> impl Iterator<Item = u32> {
+        let servers = self.grid.covered(self.grid.group()).map(ServerId);
+        servers.filter_map(|server| self.queues.lines().queue(server).head())
+    }
+
+    /// Remembers which servers of the window wait for company, and which could have taken more, had it
+    /// been longer.
+    fn note_held_back(&mut self, now: Time, room: &Room) {
         for server in self.grid.covered(self.grid.group()).map(ServerId) {
-            let head = self.queues.lines().queue(server).head();
-            let length = head.map(|slot| self.queues.lines().get(slot).length());
-            if length.is_some_and(|length| room.takes(server, length)) {
+            let Some(slot) = self.queues.lines().queue(server).head() else { continue };
+            if let Some((_, members)) = self.held(now, room, slot) {
+                self.companies[server.index()].wait(members);
+            } else if room.takes(server, self.queues.lines().get(slot).length()) {
                 self.rates[server.index()].hold_back();
             }
         }
@@ -215,7 +212,8 @@ impl Policy for Twins {
         "twins"
     }
 
-    fn push(&mut self, _now: Time, request: Request) {
+    fn push(&mut self, now: Time, request: Request) {
+        self.companies[request.server.index()].came(now, &request);
         self.queues.push(&request);
     }
 
@@ -231,17 +229,20 @@ impl Policy for Twins {
                 self.note_issue(now, room, slot);
                 let limit = Limit::new(u32::MAX, self.capacity(now, room, server).max(always));
                 let limit = limit.min(room.left(server)).min(self.batch);
-                Decision::Issue(self.queues.take(slot, limit))
+                let batch = self.queues.take(slot, limit);
+                self.companies[server.index()].went(now, self.grid.begin(), &batch);
+                Decision::Issue(batch)
             }
             None => {
-                self.note_held_back(room);
-                Decision::WaitUntil(self.wake(now))
+                self.note_held_back(now, room);
+                Decision::WaitUntil(self.wake(now, room))
             }
         }
     }
 
     fn complete(&mut self, now: Time, done: &Done) {
         let end = self.grid.end_of(done.issued);
+        self.companies[done.request.server.index()].done(now);
         self.rates[done.request.server.index()].learn(now, done, end);
     }
 
@@ -264,6 +265,7 @@ impl Policy for Twins {
                     self.grid.set_window(window);
                 }
             }
+            Directive::Gather(gather) => self.settings.gather = gather,
             Directive::Weight(..) => {}
         }
     }

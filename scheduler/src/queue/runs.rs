@@ -52,6 +52,14 @@ impl Runs {
         batch
     }
 
+    /// How many requests and bytes would be taken out with one, itself included.
+    pub fn company(&self, slot: u32, limit: Limit) -> Limit {
+        let mut run = Vec::with_capacity(USUAL);
+        self.neighbours.gather(self.lines.pages(), slot, limit, &mut run);
+        let bytes = run.iter().map(|&slot| self.lines.get(slot).length()).sum();
+        Limit::new(run.len() as u32, bytes)
+    }
+
     /// The slot of the request with this id.
     pub fn find(&mut self, id: RequestId) -> Option<u32> {
         self.lines.find(id)
@@ -70,3 +78,6 @@ impl Runs {
         &self.lines
     }
 }
+
+/// Members that a batch has at most as a rule.
+const USUAL: usize = 16;

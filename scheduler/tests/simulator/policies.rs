@@ -1,12 +1,13 @@
 //! What the policies do to a machine: who meets whom at the servers, and what it costs.
 
+use iofwd_scheduler::policy::TwinsSettings;
 use iofwd_scheduler::request::{Operation, ServerId};
 use iofwd_scheduler::sim::{
     Congestion, Device, Forwarding, Job, Pattern, Platform, Report, Scenario, run,
 };
 use iofwd_scheduler::time::Span;
 
-use crate::setup::{JOB, KIB, LINK, PLATFORM, UNIT, direct, forwarded, twins};
+use crate::setup::{JOB, KIB, LINK, PLATFORM, UNIT, direct, forwarded, set_twins, twins};
 
 /// Thirty-two processes read a shared file side by side, from four fast servers.
 const STRIDED: Job = Job {
@@ -128,5 +129,42 @@ fn a_disk_that_seeks_longer_than_a_window_still_gets_whole_batches() {
         let sizes = twins.sizes.arriving_servers;
         let leaving = sizes.sum / u128::from(sizes.count);
         assert!(leaving > u128::from(80 * KIB), "{leaving} bytes in windows of {window} ms");
+    }
+}
+
+#[test]
+fn where_requests_are_gathered_they_stay_together_and_agents_apart() {
+    // Sixteen processes of each agent read in step, four of them at each disk, and none takes exactly as
+    // long as another to come back. A window holds several batches.
+    let disk = Platform { device: Device { depth: 1, ..Device::HDD }, ..FOUR_SERVERS };
+    let jitter = Span::from_micros(500);
+    let job = Job { processes: 64, per_node: 16, jitter, ..STRIDED };
+    let report = |gather| {
+        let window = Span::from_millis(20);
+        let forwarding = set_twins(TwinsSettings { window, gather, ..Default::default() }, 4);
+        run(&Scenario { forwarding: Some(forwarding), ..direct(disk, job) }).unwrap()
+    };
+    let (plain, gathered) = (report(false), report(true));
+    let size = |report: &Report| report.sizes.arriving_servers.mean();
+    assert!(size(&gathered) > 115 * KIB, "{} of 128 KiB", size(&gathered) / KIB);
+    assert!(size(&plain) < 80 * KIB, "{}", size(&plain) / KIB);
+    assert!(gathered.makespan < plain.makespan);
+    let met = |report: &Report| report.collisions() * 100 / report.sizes.arriving_servers.count;
+    assert!(met(&gathered) <= 2, "{} % of the batches met others", met(&gathered));
+}
+
+#[test]
+fn gathering_costs_nothing_where_there_is_nobody_to_gather() {
+    let disk = Platform { device: Device { depth: 1, ..Device::HDD }, ..FOUR_SERVERS };
+    for pattern in [Pattern::FilePerProcess, Pattern::SharedContiguous] {
+        let job = Job { pattern, processes: 64, per_node: 16, ..STRIDED };
+        let makespan = |gather| {
+            let window = Span::from_millis(20);
+            let forwarding = set_twins(TwinsSettings { window, gather, ..Default::default() }, 4);
+            let scenario = Scenario { forwarding: Some(forwarding), ..direct(disk, job) };
+            run(&scenario).unwrap().makespan.as_nanos()
+        };
+        let (plain, gathered) = (makespan(false), makespan(true));
+        assert!(gathered * 100 <= plain * 103, "{pattern:?}: {gathered} against {plain}");
     }
 }

@@ -52,7 +52,11 @@ pub(crate) fn forwarded(platform: Platform, job: Job, policy: &str, agents: u32)
 
 /// Agents that run TWINS with windows of this length.
 pub(crate) fn twins(window: Span, agents: u32) -> Forwarding {
-    let settings = TwinsSettings { window, ..TwinsSettings::default() };
+    set_twins(TwinsSettings { window, ..TwinsSettings::default() }, agents)
+}
+
+/// Agents that run TWINS so.
+pub(crate) fn set_twins(settings: TwinsSettings, agents: u32) -> Forwarding {
     let make = move |setup: &Setup| -> Box<dyn Policy> { Box::new(Twins::new(setup, settings)) };
     Forwarding::with(agents, make)
 }

@@ -36,6 +36,8 @@ pub struct EngineSettings {
     pub policy: String,
     /// The length of a window, for policies that have them; `None` is the policy's default.
     pub window: Option<Span>,
+    /// Within a window, wait for those that went with the last batch.
+    pub gather: bool,
     /// Treat files whose file system says nothing as striped over so many servers; 1: they are on one.
     pub servers: u32,
     /// Bytes of such a file on one server before the next one follows.
@@ -90,6 +92,7 @@ impl Default for EngineSettings {
         EngineSettings {
             policy: "twins".into(),
             window: None,
+            gather: false,
             servers: 1,
             stripe: 64 << 10,
             place: AgentPlace::default(),
@@ -181,6 +184,7 @@ impl Engine {
         if let Some(window) = settings.window {
             scheduler.direct(Time::ZERO, Directive::Window(window));
         }
+        scheduler.direct(Time::ZERO, Directive::Gather(settings.gather));
         let core = Arc::new(Core {
             clock,
             servers: AtomicU32::new(settings.servers),

@@ -14,6 +14,8 @@ pub struct Tuning {
     pub policy: Option<String>,
     /// The length of a window.
     pub window: Option<Span>,
+    /// Whether requests wait within a window for those that went with the last batch.
+    pub gather: Option<bool>,
     /// Requests under way at one server at a time.
     pub depth: Option<u32>,
 }
@@ -52,6 +54,9 @@ impl Engine {
         }
         if let Some(window) = tuning.window {
             state.scheduler.direct(now, Directive::Window(window));
+        }
+        if let Some(gather) = tuning.gather {
+            state.scheduler.direct(now, Directive::Gather(gather));
         }
         let tasks = self.core.poll(&mut state, now);
         drop(state);

@@ -22,7 +22,7 @@ pub(super) fn sections(
 /// Small strided reads with FIFO and with TWINS, as published and as in iofwd.
 fn picture(effort: Effort, seed: u64) -> Result<Section, String> {
     let window = Span::from_millis(8);
-    let ours = Scheduler { name: "twins".into(), window: Some(window) };
+    let ours = Scheduler::with_window("twins", Some(window));
     let ours = ours.forwarding(Daemon::Iofwd, 4)?;
     let ways = [
         ("FIFO in IOFSL: every I/O node is at every server", Some(Published::Fifo.forwarding(4))),
@@ -72,7 +72,7 @@ fn ours(effort: Effort, seed: u64, lab: &Laboratory) -> Result<Section, String> 
     }
     let mut own = Vec::new();
     for (name, scheduler, window) in OURS {
-        let scheduler = Scheduler { name: scheduler.into(), window };
+        let scheduler = Scheduler::with_window(scheduler, window);
         let forwarding = scheduler.forwarding(Daemon::Iofwd, 4)?;
         let scenario = scenario(effort.share(), seed, forwarding);
         let report = run(&scenario).map_err(|error| error.to_string())?;

@@ -66,7 +66,7 @@ impl Key {
     }
 
     fn scheduler(&self) -> Scheduler {
-        Scheduler { name: self.scheduler.clone(), window: self.window }
+        Scheduler::with_window(&self.scheduler, self.window)
     }
 
     fn job(&self, effort: Effort) -> Job {

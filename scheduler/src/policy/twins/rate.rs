@@ -105,6 +105,11 @@ impl Rate {
         }
     }
 
+    /// How long what an idle server is given takes to come back, on the whole.
+    pub(super) fn usual(&self) -> Span {
+        Span::from_nanos(self.first.busy / self.firsts.max(1))
+    }
+
     /// Bytes the server can do in a span; nothing if it has not shown yet.
     pub(super) fn capacity(&self, span: Span) -> Option<u64> {
         if self.firsts == 0 || self.first.busy == 0 {

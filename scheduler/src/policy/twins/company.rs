@@ -1,0 +1,95 @@
+//! For whom a request waits within the window of its server.
+//!
+//! Processes that read a file in step come back one by one when their batch is done. If the first of
+//! them went at once it would go alone, and so would each of the others, every time for the price of a
+//! place to get to; and whoever went ahead once is never in step again. So behind a batch of a file
+//! the next of that file waits for those that went with it, ever more seldom where that is in vain.
+
+use crate::batch::Batch;
+use crate::request::{FileId, Operation, Request};
+use crate::time::Time;
+
+/// Who may come back to one server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Company {
+    /// What went there last, and when the window began in which it did.
+    object: Option<(FileId, Operation)>,
+    window: Time,
+    /// Requests of that object that went in that window, less those that came since.
+    absent: u32,
+    /// When one came, went or was done last.
+    moved: Time,
+    /// How many could have gone when the wait for others began.
+    alone: Option<u32>,
+    /// Chances to wait that are still to be left out, and how many that were last time.
+    skip: u32,
+    patience: u32,
+}
+
+impl Company {
+    /// A request came.
+    pub(super) fn came(&mut self, now: Time, request: &Request) {
+        self.moved = now;
+        if self.object == Some(object(request)) {
+            self.absent = self.absent.saturating_sub(1);
+        }
+    }
+
+    /// A request is done.
+    pub(super) const fn done(&mut self, now: Time) {
+        self.moved = now;
+    }
+
+    /// A batch went, in the window that began then.
+    pub(super) fn went(&mut self, now: Time, window: Time, batch: &Batch) {
+        let first = &batch.requests()[0];
+        let members = batch.requests().len() as u32;
+        self.judge(window, first, members);
+        if !self.is_behind(window, first) {
+            (self.object, self.window, self.absent) = (Some(object(first)), window, 0);
+        }
+        self.absent += members;
+        self.moved = now;
+    }
+
+    /// A request waits for others, where so many could have gone.
+    pub(super) fn wait(&mut self, members: u32) {
+        self.alone.get_or_insert(members);
+    }
+
+    /// Since when a request has reason to wait for others, if it has any.
+    pub(super) fn since(&self, window: Time, request: &Request) -> Option<Time> {
+        (self.skip == 0 && self.is_chance(window, request)).then_some(self.moved)
+    }
+
+    /// Was it worth while to wait? A wait that the end of the window cut short tells nothing.
+    fn judge(&mut self, window: Time, first: &Request, members: u32) {
+        match self.alone.take() {
+            Some(alone) if self.window == window => {
+                let vain = members <= alone;
+                let patience = if vain { self.patience * 2 + 1 } else { self.patience / 2 };
+                self.patience = patience.min(PATIENCE);
+                self.skip = self.patience;
+            }
+            None if self.is_chance(window, first) => self.skip = self.skip.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether some are away that may go together with this request.
+    fn is_chance(&self, window: Time, request: &Request) -> bool {
+        self.absent > 0 && self.is_behind(window, request)
+    }
+
+    /// Whether what went last was of the same object, in the same window.
+    fn is_behind(&self, window: Time, request: &Request) -> bool {
+        self.window == window && self.object == Some(object(request))
+    }
+}
+
+const fn object(request: &Request) -> (FileId, Operation) {
+    (request.file, request.operation)
+}
+
+/// Chances that are left out at most: one wait in a thousand may be in vain.
+const PATIENCE: u32 = 1_023;
