@@ -75,10 +75,13 @@ impl Default for PastId {
 
 impl History {
     /// Whether a batch of `members` from offset `start` on should wait for a better one. An
-    /// expectation, or a larger merge before, is a reason once only.
+    /// expectation, or a larger merge before, is a reason once only. What need not wait now need not
+    /// when asked again.
     pub(super) fn doubts(&mut self, start: u64, members: usize) -> bool {
-        if let Some(expected) = self.expected.take() {
-            return start > expected;
+        if let Some(expected) = self.expected {
+            let doubts = start > expected;
+            self.expected = self.expected.filter(|_| !doubts);
+            return doubts;
         }
         let doubts = start > self.end && self.members as usize > members;
         if doubts {
@@ -90,6 +93,7 @@ impl History {
     /// Takes note of a batch that was issued. One that belongs before the last came late: the same
     /// process is expected to go on where that ended, and late again.
     pub(super) fn note(&mut self, start: u64, end: u64, members: usize) {
+        self.expected = self.expected.filter(|&expected| start > expected);
         if start < self.start && self.expected.is_none() {
             self.expected = Some(self.end);
         }
@@ -140,6 +144,16 @@ mod tests {
         history.note(200, 300, 1);
         history.note(150, 200, 1);
         assert!(!history.doubts(300, 1), "it came");
+    }
+
+    #[test]
+    fn what_was_expected_may_go_however_often_it_is_asked() {
+        let mut history = History::default();
+        history.note(50, 150, 1);
+        history.note(0, 50, 4);
+        assert!(!history.doubts(100, 1) && !history.doubts(100, 1), "150 was expected");
+        history.note(100, 150, 4);
+        assert!(history.doubts(200, 1), "nothing is expected any more; a larger merge may be");
     }
 
     #[test]
