@@ -6,6 +6,7 @@
 //!
 //! Waiting bound: the age and one hold, and then all that arrived before, in order.
 
+mod gaining;
 mod passes;
 
 use passes::{Passes, Place, QUALIFIED};
@@ -14,7 +15,7 @@ use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::hold::{self, HOLD, PastId, Pasts, REMEMBERED};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{CACHED, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
+use crate::queue::{CACHED, LaneKey, Lanes, Rotation, Row, Shelf, Timeline, approach};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -57,13 +58,10 @@ pub struct Mlf {
     servers: Vec<Passes>,
     rotation: Rotation,
     run: Vec<u32>,
-    /// Those in it gain quantum and are not counted in their lanes yet.
-    lobby: Lobby,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    queued: u32,
     qualified: Row,
     place: Place,
     past: PastId,
@@ -82,7 +80,6 @@ impl Mlf {
             servers: (0..setup.servers).map(|_| Passes::default()).collect(),
             rotation: Rotation::new(setup),
             run: Vec::new(),
-            lobby: Lobby::new(),
         }
     }
 
@@ -95,10 +92,7 @@ impl Mlf {
     fn first(&mut self, now: Time, server: ServerId, room: &Room) -> Option<u32> {
         let limit = room.left(server).min(self.batch);
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
-            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
-                self.settle();
-            }
-            let lane = self.lane(slot);
+            let lane = self.lane_of_overdue(server, slot);
             self.gather(lane, slot, limit);
             return Some(lane);
         }
@@ -152,44 +146,36 @@ impl Mlf {
             slots[count] = slot;
             count += 1;
         }
-        self.settle();
         if self.queue.len() > CACHED {
             let pool = self.queue.pool();
             slots[..count].iter().for_each(|&slot| pool.touch(slot));
             approach(&slots[..count], pool, &self.lanes, &self.shelf, |lane| &lane.qualified);
         }
-        slots[..count].iter().for_each(|&slot| self.enter(server, slot));
+        for &slot in &slots[..count] {
+            self.enter(server, slot);
+        }
     }
 
-    /// Lets a request qualify.
-    fn enter(&mut self, server: ServerId, slot: u32) {
+    /// The lane of a request that is overdue, and so qualifies at once if it has not yet.
+    fn lane_of_overdue(&mut self, server: ServerId, slot: u32) -> u32 {
+        let mark = self.queue.pool().mark(slot);
+        if mark == QUALIFIED {
+            return self.lane(slot);
+        }
+        self.servers[server.index()].forget(slot, mark);
+        self.enter(server, slot)
+    }
+
+    /// Lets a request qualify; its lane.
+    fn enter(&mut self, server: ServerId, slot: u32) -> u32 {
         self.queue.pool_mut().set_mark(slot, QUALIFIED);
-        let lane = self.lane(slot);
+        let lane = self.lanes.of(LaneKey::object(&self.queue.get(slot)));
         let state = self.lanes.get_mut(lane);
         self.shelf.add(lane, &mut state.qualified, self.queue.pool(), slot);
         if state.place == Place::Nowhere {
             self.put(server, lane, self.servers[server.index()].this());
         }
-    }
-
-    /// Counts the requests of the lobby in their lanes.
-    fn settle(&mut self) {
-        if self.lobby.is_empty() {
-            return;
-        }
-        let slots = self.lobby.empty();
-        let pool = self.queue.pool();
-        let keys = || slots.iter().map(|&slot| LaneKey::object(&pool.get(slot)));
-        keys().for_each(|key| self.lanes.expect(key));
-        let lanes = keys().filter_map(|key| self.lanes.guess(key));
-        lanes.for_each(|lane| self.lanes.touch(lane));
-        slots.iter().for_each(|&slot| self.count(slot));
-        self.lobby.give_back(slots);
-    }
-
-    fn count(&mut self, slot: u32) {
-        let lane = self.lanes.of(LaneKey::object(&self.queue.get(slot)));
-        self.lanes.get_mut(lane).queued += 1;
+        lane
     }
 
     /// Begins to load what goes next: the lanes whose turns come, or what is overdue.
@@ -222,8 +208,12 @@ impl Mlf {
     /// Moves a lane from where it waits to another place.
     fn put(&mut self, server: ServerId, lane: u32, place: Place) {
         let passes = &mut self.servers[server.index()];
-        let until = self.pasts.get(self.lanes.get(lane).past).map_or(Time::ZERO, |past| past.until);
-        match std::mem::replace(&mut self.lanes.get_mut(lane).place, place) {
+        let state = self.lanes.get_mut(lane);
+        let before = std::mem::replace(&mut state.place, place);
+        let past = Some(state.past).filter(|_| before == Place::Held || place == Place::Held);
+        let until =
+            past.and_then(|past| self.pasts.get(past)).map_or(Time::ZERO, |past| past.until);
+        match before {
             Place::Nowhere => {}
             Place::Turn(ring) => self.lanes.dequeue(passes.ring(ring), lane),
             Place::Held => {
@@ -253,25 +243,16 @@ impl Mlf {
         batch
     }
 
-    /// Takes a request out of the queue and of whatever its lane knows of it.
+    /// Takes a request that qualifies out of its lane and of the queue.
     fn remove_from(&mut self, lane: u32, slot: u32) -> Request {
-        let state = self.lanes.get_mut(lane);
-        state.queued -= 1;
-        let mark = self.queue.pool().mark(slot);
-        if mark == QUALIFIED {
-            self.shelf.remove(lane, &mut state.qualified, self.queue.pool(), slot);
-        } else {
-            self.servers[self.queue.get(slot).server.index()].forget(slot, mark);
-        }
+        let row = &mut self.lanes.get_mut(lane).qualified;
+        self.shelf.remove(lane, row, self.queue.pool(), slot);
         self.queue.remove(slot)
     }
 
+    /// Retires a lane of which nothing qualifies.
     fn retire_if_empty(&mut self, lane: u32) {
-        if self.lanes.get(lane).queued > 0 {
-            return;
-        }
-        self.settle();
-        if self.lanes.get(lane).queued == 0
+        if self.lanes.get(lane).qualified.count() == 0
             && let Some(forgotten) = self.lanes.retire(lane)
         {
             self.pasts.forget(forgotten.past);
@@ -289,10 +270,6 @@ impl Policy for Mlf {
         let passes = hold::passes(request.length(), self.settings.quantum);
         let mark = self.servers[request.server.index()].gain(slot, passes);
         self.queue.pool_mut().set_mark(slot, mark);
-        if !self.lobby.admit(self.queue.len(), slot) {
-            self.settle();
-            self.count(slot);
-        }
     }
 
     fn next(&mut self, now: Time, room: &Room) -> Decision {
@@ -316,19 +293,22 @@ impl Policy for Mlf {
     }
 
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
-        self.settle();
         let slot = self.queue.find(id)?;
+        let (server, mark) = (self.queue.get(slot).server, self.queue.pool().mark(slot));
+        if mark != QUALIFIED {
+            self.servers[server.index()].forget(slot, mark);
+            return Some(self.queue.remove(slot));
+        }
         let lane = self.lane(slot);
         let request = self.remove_from(lane, slot);
         if self.lanes.get(lane).qualified.count() == 0 {
-            self.put(request.server, lane, Place::Nowhere);
+            self.put(server, lane, Place::Nowhere);
         }
         self.retire_if_empty(lane);
         Some(request)
     }
 
     fn drain(&mut self) -> Vec<Request> {
-        self.lobby.empty();
         self.shelf.clear();
         self.lanes.clear();
         self.pasts = Pasts::default();

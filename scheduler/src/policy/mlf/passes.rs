@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::gaining::Gaining;
 use crate::queue::Ring;
 use crate::time::Time;
 
@@ -27,7 +28,7 @@ pub(super) struct Passes {
     current: u8,
     pub(super) held: BTreeSet<(Time, u32)>,
     /// Requests that do not qualify yet, by the pass in which they will.
-    gaining: BTreeMap<u64, BTreeSet<u32>>,
+    gaining: BTreeMap<u64, Gaining>,
 }
 
 impl Passes {
@@ -70,14 +71,14 @@ impl Passes {
     /// Lets a request gain quantum for so many passes; the mark to put on it.
     pub(super) fn gain(&mut self, slot: u32, passes: u32) -> u16 {
         let due = self.count + u64::from(passes);
-        self.gaining.entry(due).or_default().insert(slot);
+        self.gaining.entry(due).or_default().push(slot);
         u16::try_from(due % MARKS).expect("a remainder of 65,535 is a u16") + 1
     }
 
-    /// Takes out a request that qualifies by now.
+    /// Takes out a request that qualifies by now: of several the one that came first.
     pub(super) fn qualify(&mut self) -> Option<u32> {
         let mut first = self.gaining.first_entry().filter(|due| *due.key() <= self.count)?;
-        let slot = first.get_mut().pop_first();
+        let slot = first.get_mut().pop();
         if first.get().is_empty() {
             first.remove();
         }
@@ -89,9 +90,9 @@ impl Passes {
     pub(super) fn forget(&mut self, slot: u32, mark: u16) {
         let ahead = (u64::from(mark) - 1 + MARKS - self.count % MARKS) % MARKS;
         let due = self.count + ahead;
-        let slots = self.gaining.get_mut(&due).expect("a request that gains is due in its pass");
-        assert!(slots.remove(&slot), "a request that does not qualify gains quantum");
-        if slots.is_empty() {
+        let gaining = self.gaining.get_mut(&due).expect("a request that gains is due in its pass");
+        gaining.remove(slot);
+        if gaining.is_empty() {
             self.gaining.remove(&due);
         }
     }
