@@ -176,6 +176,15 @@ pub trait Policy: Send {
     /// The caller asks again after each arrival and completion and at the time last named.
     fn next(&mut self, now: Time, room: &Room) -> Decision;
 
+    /// Whether a request may go out at once and alone, without being queued. If so it counts as
+    /// issued from here on.
+    ///
+    /// Asked only while nothing is queued. It says yes only where `push` and then `next` would issue
+    /// the request at this moment; to say no is always right, and costs a way through the queue.
+    fn pass(&mut self, _now: Time, _room: &Room, _request: &Request) -> bool {
+        false
+    }
+
     /// Learns that a request came back, maybe one that another policy issued. A policy must not
     /// need this to make progress.
     fn complete(&mut self, _now: Time, _done: &Done) {}

@@ -133,6 +133,34 @@ impl Scheduler {
     /// If its id is one already known, its server is none, its extents pass the largest offset, or
     /// it is 4 GiB long or more, which no kernel asks for at once.
     pub fn submit(&mut self, now: Time, request: Request) {
+        let (now, request, _) = self.take_in(now, request);
+        if let Some(request) = request {
+            self.policy.push(now, request);
+        }
+    }
+
+    /// Takes a request, and issues it at once if nothing is queued and the policy lets it pass: what
+    /// `submit` and then `poll` would come to, without the way through a queue. Whether it is in
+    /// flight; if not, it was submitted.
+    ///
+    /// # Panics
+    /// As `submit`, and as `poll`.
+    pub fn admit(&mut self, now: Time, request: Request) -> bool {
+        let (now, request, slot) = self.take_in(now, request);
+        let Some(request) = request else { return false };
+        if !self.policy.is_empty() || !self.policy.pass(now, &self.room, &request) {
+            self.policy.push(now, request);
+            return false;
+        }
+        let name = self.policy.name();
+        assert!(self.room.admits(&request), "{name} lets pass where there is no room");
+        self.stats.issued(now, &Batch::one(request));
+        self.put_in_flight(now, slot, request);
+        true
+    }
+
+    /// Notes an arrival: the time, the request unless it is parked, and its slot in the hazards.
+    fn take_in(&mut self, now: Time, request: Request) -> (Time, Option<Request>, u32) {
         let now = self.advance(now);
         let request = self.accept(request);
         self.stats.arrived(&request);
@@ -142,9 +170,8 @@ impl Scheduler {
             let place = self.parked.insert(Parked { request, arrival });
             self.hazards.set_state(slot, State::Parked(place));
             self.stats.parked += 1;
-        } else {
-            self.policy.push(now, request);
         }
+        (now, (!waits).then_some(request), slot)
     }
 
     /// What to do now. The requests of an issued batch are in flight until they are completed.
@@ -370,10 +397,14 @@ impl Scheduler {
             let id = request.id;
             let slot = self.hazards.find(id).unwrap_or_else(|| panic!("{name} invents {id:?}"));
             assert!(self.hazards.state(slot) == State::Queued, "{name} repeats {id:?}");
-            let flight = self.flights.insert(Flight { request, issued: now });
-            self.hazards.set_state(slot, State::InFlight(flight));
-            self.room.take(&request);
+            self.put_in_flight(now, slot, request);
         }
+    }
+
+    fn put_in_flight(&mut self, now: Time, slot: u32, request: Request) {
+        let flight = self.flights.insert(Flight { request, issued: now });
+        self.hazards.set_state(slot, State::InFlight(flight));
+        self.room.take(&request);
     }
 
     /// Takes a request out of the hazards and queues those that waited for nothing else.

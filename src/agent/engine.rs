@@ -285,7 +285,27 @@ impl Core {
         let now = self.clock.now();
         state.levels.calls.note(1, stretch.extent.length);
         let id = state.next_id();
-        state.scheduler.submit(now, asked.request(id, stretch, now));
+        let request = asked.request(id, stretch, now);
+        if !self.has_hands() {
+            state.scheduler.submit(now, request);
+        } else if state.scheduler.admit(now, request) {
+            self.here.fetch_add(1, Ordering::Relaxed);
+            // Nothing is queued, so there is nothing to wait for.
+            state.deadline = Time::NEVER;
+            state.costs.add(|| self.clock.now().since(now));
+            return Some(id);
+        }
+        self.take_turn(state, now, id, make)
+    }
+
+    /// A request was queued, maybe behind others. Answers its id if it is to be done here and now.
+    fn take_turn(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        now: Time,
+        id: RequestId,
+        make: &mut dyn FnMut() -> Piece,
+    ) -> Option<RequestId> {
         let mut tasks = Vec::new();
         let mut make = Some(make);
         let mut mine = None;

@@ -40,6 +40,10 @@ impl Policy for Fifo {
         }
     }
 
+    fn pass(&mut self, _now: Time, room: &Room, request: &Request) -> bool {
+        !room.is_full() && room.admits(request)
+    }
+
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
         self.0.find(id).map(|slot| self.0.remove(slot))
     }

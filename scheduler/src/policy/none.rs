@@ -35,6 +35,10 @@ impl Policy for Noop {
         self.0.next(now, room)
     }
 
+    fn pass(&mut self, now: Time, room: &Room, request: &Request) -> bool {
+        self.0.pass(now, room, request)
+    }
+
     fn cancel(&mut self, id: RequestId) -> Option<Request> {
         self.0.cancel(id)
     }

@@ -79,15 +79,21 @@ impl Twins {
         room.in_flight(server) == 0 && self.served[server.index()] != Some(self.grid.begin())
     }
 
+    /// Whether a queued request may go to its server, which the window covers.
+    fn may_go(&self, now: Time, room: &Room, slot: u32) -> bool {
+        let Request { server, extent, .. } = self.queues.lines().get(slot);
+        room.takes(server, extent.length)
+            && (self.is_first(room, server) || self.fits(now, room, slot))
+            && self.held(now, room, slot).is_none()
+    }
+
     /// The oldest request among these servers that may go in this window.
     fn oldest(&self, now: Time, room: &Room, covered: Range<u32>) -> Option<u32> {
         let mut best = (u64::MAX, None);
         for server in covered.map(ServerId) {
             let queue = self.queues.lines().queue(server);
             let Some(slot) = queue.head().filter(|_| queue.order() < best.0) else { continue };
-            let length = self.queues.lines().get(slot).length();
-            let may = || self.is_first(room, server) || self.fits(now, room, slot);
-            if room.takes(server, length) && may() && self.held(now, room, slot).is_none() {
+            if self.may_go(now, room, slot) {
                 best = (queue.order(), Some(slot));
             }
         }
@@ -190,8 +196,8 @@ impl Twins {
     }
 
     /// Remembers that a window of a server begins to be used, and that its idle time ends.
-    fn note_issue(&mut self, now: Time, room: &Room, slot: u32) {
-        let Request { server, extent, .. } = self.queues.lines().get(slot);
+    fn note_issue(&mut self, now: Time, room: &Room, first: &Request) {
+        let Request { server, extent, .. } = *first;
         let served = &mut self.served[server.index()];
         if *served != Some(self.grid.begin()) {
             *served = Some(self.grid.begin());
@@ -224,9 +230,10 @@ impl Policy for Twins {
         self.grid.turn(now);
         match self.choose(now, room) {
             Some(slot) => {
-                let server = self.queues.lines().get(slot).server;
+                let first = self.queues.lines().get(slot);
+                let server = first.server;
                 let always = if self.is_first(room, server) { FIRST } else { 0 };
-                self.note_issue(now, room, slot);
+                self.note_issue(now, room, &first);
                 let limit = Limit::new(u32::MAX, self.capacity(now, room, server).max(always));
                 let limit = limit.min(room.left(server)).min(self.batch);
                 let batch = self.queues.take(slot, limit);
@@ -238,6 +245,22 @@ impl Policy for Twins {
                 Decision::WaitUntil(self.wake(now, room))
             }
         }
+    }
+
+    fn pass(&mut self, now: Time, room: &Room, request: &Request) -> bool {
+        if self.settings.gather {
+            return false; // Who went is to be remembered, and waited for.
+        }
+        self.grid.turn(now);
+        let Request { server, extent, .. } = *request;
+        let fits = || self.capacity(now, room, server) >= extent.length;
+        let passes = self.grid.covered(self.grid.group()).contains(&server.0)
+            && room.takes(server, extent.length)
+            && (self.is_first(room, server) || fits());
+        if passes {
+            self.note_issue(now, room, request);
+        }
+        passes
     }
 
     fn complete(&mut self, now: Time, done: &Done) {

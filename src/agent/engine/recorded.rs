@@ -1,6 +1,6 @@
 //! The scheduler, with everything that is done to it written down if somebody asked for that.
 
-use iofwd_scheduler::policy::{Decision, Directive, Done, Policy, Setup};
+use iofwd_scheduler::policy::{Batch, Decision, Directive, Done, Policy, Setup};
 use iofwd_scheduler::record::Event;
 use iofwd_scheduler::request::{Request, RequestId};
 use iofwd_scheduler::room::Limit;
@@ -26,6 +26,17 @@ impl Recorded {
     pub(super) fn submit(&mut self, now: Time, request: Request) {
         self.record(|| Event::Submit(now, request));
         self.scheduler.submit(now, request);
+    }
+
+    /// Submit a request, and issue it at once if nothing is in its way: whether it is in flight.
+    pub(super) fn admit(&mut self, now: Time, request: Request) -> bool {
+        self.record(|| Event::Submit(now, request));
+        let passed = self.scheduler.admit(now, request);
+        if passed {
+            self.recent.note(now, &Batch::one(request));
+            self.record(|| Event::Issue(now, vec![request.id]));
+        }
+        passed
     }
 
     pub(super) fn poll(&mut self, now: Time) -> Decision {
