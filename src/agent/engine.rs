@@ -13,6 +13,7 @@ mod drain;
 mod growth;
 mod levels;
 mod look;
+mod patience;
 mod recent;
 mod recorded;
 mod report;
@@ -27,7 +28,7 @@ mod workers;
 use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use iofwd_mount::caller::RequestKey;
 use iofwd_mount::store::WriteAt;
@@ -435,7 +436,7 @@ impl Core {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        patience::lock(&self.state)
     }
 }
 
