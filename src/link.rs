@@ -15,6 +15,7 @@ pub mod exchange;
 mod inbox;
 mod memory;
 mod outbox;
+mod pace;
 mod patience;
 mod reading;
 mod socket;
@@ -37,8 +38,9 @@ use crate::wire::frame::Prefix;
 use inbox::Inbox;
 use memory::Memory;
 use outbox::{Gathered, Outbox};
+use pace::Pace;
 use patience::Patience;
-use reading::{Pace, Post, Reading};
+use reading::{Post, Reading};
 
 pub use buffer::Buffer;
 pub use memory::Share;

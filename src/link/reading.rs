@@ -5,7 +5,7 @@
 //! connection is let go first, and another thread reads on.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use iofwd_mount::crew::{Duty, Watched};
 use nix::sys::epoll::{EpollEvent, EpollTimeout};
 
 use super::inbox::{Inbox, Received};
+use super::pace::{Absence, Pace};
 use super::{CALL, Frame, Hub, Link, STOP};
 
 /// The duty of the crew.
@@ -28,6 +29,7 @@ pub(super) struct Post {
     /// Frames it has dealt with, and how many those were when the look-out looked last.
     frames: AtomicU64,
     seen: AtomicU64,
+    absence: Absence,
 }
 
 impl Post {
@@ -49,26 +51,6 @@ impl Post {
     }
 }
 
-/// How long the frames of a connection take to be dealt with: a moving average in microseconds.
-#[derive(Debug, Default)]
-pub(super) struct Pace(AtomicU32);
-
-impl Pace {
-    fn is_quick(&self) -> bool {
-        self.0.load(Ordering::Relaxed) < QUICK
-    }
-
-    fn add(&self, taken: Duration) {
-        let taken = taken.as_micros().min(SLOWEST) as u32;
-        let before = self.0.load(Ordering::Relaxed);
-        self.0.store((before * 7 + taken).div_ceil(8), Ordering::Relaxed);
-    }
-}
-
-/// Frames that take less, in microseconds, are dealt with one after the other.
-const QUICK: u32 = 60;
-/// One that takes longer counts as much: a single one decides nothing.
-const SLOWEST: u128 = 400;
 /// Frames of one connection that are dealt with at a time: it must not keep all threads busy.
 /// Many, because some of them may wait for a server that does not answer.
 const BUSY_MOST: usize = 256;
@@ -183,6 +165,7 @@ impl Link {
     /// Take what has come, and have it dealt with.
     fn serve(self: &Arc<Link>, post: &Arc<Post>) {
         post.keep(self);
+        post.absence.note();
         self.hub.lookout.alert();
         loop {
             match self.serve_one(post) {
@@ -237,7 +220,7 @@ impl Link {
             Ok((Received::Frame(frame), is_more)) => {
                 // Those that came together are answered together.
                 self.gather(is_more && post.keeps());
-                self.deal_with(frame);
+                self.deal_with(frame, post);
                 post.frames.fetch_add(1, Ordering::Relaxed);
                 if !is_more {
                     self.send_gathered();
@@ -265,10 +248,14 @@ impl Link {
         self.send_gathered();
     }
 
-    fn deal_with(self: &Arc<Link>, frame: Frame) {
+    fn deal_with(self: &Arc<Link>, frame: Frame, post: &Post) {
         let begun = Instant::now();
         self.handler.frame(self, frame);
-        self.pace.add(begun.elapsed());
+        let taken = begun.elapsed();
+        // Another thread would have had to leave the processor just so.
+        if !Pace::is_long(taken) || !post.absence.was_forced() {
+            self.pace.add(taken);
+        }
     }
 
     fn one_less_busy(self: &Arc<Link>) {
@@ -313,22 +300,5 @@ impl Link {
     /// Whoever is free reads the next frame, once there is one.
     fn let_another_read(self: &Arc<Link>, inbox: &Inbox) {
         if inbox.has_more() { self.resume() } else { self.read_on() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pace_follows_what_is_usual_and_not_a_single_frame() {
-        let pace = Pace::default();
-        assert!(pace.is_quick());
-        pace.add(Duration::from_secs(1));
-        assert!(pace.is_quick(), "one is not enough");
-        (0..20).for_each(|_| pace.add(Duration::from_micros(300)));
-        assert!(!pace.is_quick());
-        (0..40).for_each(|_| pace.add(Duration::from_micros(10)));
-        assert!(pace.is_quick());
     }
 }
