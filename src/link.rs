@@ -13,6 +13,7 @@
 mod buffer;
 pub mod exchange;
 mod inbox;
+mod lending;
 mod memory;
 mod outbox;
 mod pace;

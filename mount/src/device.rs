@@ -133,7 +133,7 @@ impl Buffer {
 
     /// Where the next request is put. What was there is lost, unless somebody keeps it.
     fn room(&mut self) -> &mut [u8] {
-        if Arc::get_mut(&mut self.memory).is_none() {
+        if Arc::get_mut(&mut self.memory).is_none_or(|memory| memory.is_lost()) {
             *self = Buffer::on(self.memory.spares.memory(self.memory.bytes.len()));
         }
         let memory = Arc::get_mut(&mut self.memory).expect("nobody else knows new memory");
@@ -174,5 +174,22 @@ mod tests {
         buffer.room().fill(2);
         assert!(kept.iter().all(|byte| *byte == 1));
         assert_eq!(kept.as_ptr() as usize % PAGE, 0);
+    }
+
+    #[test]
+    fn what_was_lent_and_never_taken_back_is_not_written_over() {
+        let mut buffer = Buffer::new(1 << 20, &Arc::default());
+        let length = WRITE_PREFIX + (1 << 20);
+        for is_taken_back in [true, false] {
+            let place = buffer.room().as_ptr();
+            let keep = || payload::keep(&buffer.filled(length)[WRITE_PREFIX..]);
+            let kept = buffer.offer(length, keep).expect("it is large");
+            kept.lend();
+            if is_taken_back {
+                kept.take_back();
+            }
+            drop(kept);
+            assert_eq!(buffer.room().as_ptr() == place, is_taken_back);
+        }
     }
 }

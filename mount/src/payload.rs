@@ -2,7 +2,10 @@
 //! them after the call need not copy them: the thread that read them goes on with other memory.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::libc;
 
 /// Memory for requests, and what is left of it when nobody uses it any more.
 #[derive(Debug, Default)]
@@ -15,7 +18,7 @@ impl Spares {
     pub(crate) fn memory(self: &Arc<Spares>, size: usize) -> Arc<Memory> {
         let used = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let bytes = used.filter(|bytes| bytes.len() == size).unwrap_or_else(|| vec![0; size]);
-        Arc::new(Memory { bytes, spares: Arc::clone(self) })
+        Arc::new(Memory { bytes, spares: Arc::clone(self), is_lost: AtomicBool::new(false) })
     }
 }
 
@@ -24,10 +27,37 @@ impl Spares {
 pub(crate) struct Memory {
     pub(crate) bytes: Vec<u8>,
     pub(crate) spares: Arc<Spares>,
+    /// Its pages are somebody else's by now.
+    is_lost: AtomicBool,
+}
+
+impl Memory {
+    /// Whether nobody may write there any more.
+    pub(crate) fn is_lost(&mut self) -> bool {
+        *self.is_lost.get_mut()
+    }
+
+    /// Leave the pages to whoever refers to them still; there will be new ones.
+    fn let_go(&mut self) {
+        let start = self.bytes.as_ptr().align_offset(PAGE);
+        let length = self.bytes.len().saturating_sub(start) / PAGE * PAGE;
+        let Some(pages) = self.bytes.get_mut(start..start + length) else { return };
+        // SAFETY: these are whole pages of memory that is ours alone and comes from the allocator, which
+        // is private and backed by no file: they read as zeros afterwards, which are bytes too.
+        let result =
+            unsafe { libc::madvise(pages.as_mut_ptr().cast(), length, libc::MADV_DONTNEED) };
+        if result != 0 {
+            // Better never used again than written to.
+            std::mem::forget(std::mem::take(&mut self.bytes));
+        }
+    }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.is_lost() {
+            self.let_go();
+        }
         let mut free = self.spares.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < SPARE_MOST {
             free.push(std::mem::take(&mut self.bytes));
@@ -41,6 +71,28 @@ pub struct Kept {
     memory: Arc<Memory>,
     start: usize,
     length: usize,
+    is_lent: AtomicBool,
+}
+
+impl Kept {
+    /// The system may refer to the pages, and not copy the bytes, until they are taken back.
+    pub fn lend(&self) {
+        self.is_lent.store(true, Ordering::Release);
+    }
+
+    /// Whoever they were for has read all of them. Where this is never called, the pages are not
+    /// used again.
+    pub fn take_back(&self) {
+        self.is_lent.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if *self.is_lent.get_mut() {
+            self.memory.is_lost.store(true, Ordering::Release);
+        }
+    }
 }
 
 impl std::ops::Deref for Kept {
@@ -78,12 +130,14 @@ pub fn keep(bytes: &[u8]) -> Option<Kept> {
             memory: Arc::clone(memory),
             start,
             length: bytes.len(),
+            is_lent: AtomicBool::new(false),
         })
     })
 }
 
 /// Memory that is not given back to the system: new memory costs more than copying into it.
 const SPARE_MOST: usize = 16;
+const PAGE: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -114,5 +168,30 @@ mod tests {
         assert_ne!(spares.memory(1000).bytes.as_ptr(), place);
         drop(kept);
         assert_eq!(spares.memory(1000).bytes.as_ptr(), place);
+    }
+
+    /// What memory has that is used again after it was kept, and maybe lent.
+    fn used_again(is_lent: bool, is_taken_back: bool) -> Vec<u8> {
+        let spares = Arc::new(Spares::default());
+        let mut memory = spares.memory(8 * PAGE);
+        Arc::get_mut(&mut memory).expect("new").bytes.fill(7);
+        let kept = offer(&memory, 8 * PAGE, || keep(&memory.bytes)).expect("kept");
+        drop(memory);
+        if is_lent {
+            kept.lend();
+        }
+        if is_taken_back {
+            kept.take_back();
+        }
+        drop(kept);
+        spares.memory(8 * PAGE).bytes.clone()
+    }
+
+    #[test]
+    fn pages_that_were_lent_are_used_again_only_if_they_were_taken_back() {
+        assert!(used_again(false, false).iter().all(|byte| *byte == 7));
+        assert!(used_again(true, true).iter().all(|byte| *byte == 7));
+        let zeros = used_again(true, false).iter().filter(|byte| **byte == 0).count();
+        assert!(zeros >= 7 * PAGE, "there are {zeros} new bytes");
     }
 }

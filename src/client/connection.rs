@@ -100,6 +100,7 @@ impl Connection {
             since: Instant::now(),
             head: head.clone(),
             payload: Arc::default(),
+            lent: None,
             room: 0,
             told: 0,
             then,
@@ -168,6 +169,7 @@ impl Connection {
             since: Instant::now(),
             head,
             payload,
+            lent: None,
             room: ask.room,
             told: 0,
             then,
@@ -178,11 +180,13 @@ impl Connection {
         if state.room.has_room(purpose, cost) {
             state.room.take(purpose, cost);
             let head = pending.head.clone();
+            let lends = link.as_ref().is_some_and(|link| pending.lend(link));
+            // Whoever sends it must have it, too.
+            let payload = Arc::clone(&pending.payload);
             state.pending.insert(asker.id, pending);
             drop(state);
-            let payload = [IoSlice::new(ask.payload)];
             if let Some(link) = link {
-                link.send(Outgoing { head: &head, payload: &payload, share: None });
+                send_first(&link, &head, &payload, lends);
             }
             return Vec::new();
         }
@@ -308,11 +312,11 @@ impl Connection {
                 introduce(link, pending.slot, &pending.who);
             }
             let (head, payload) = (pending.head.clone(), Arc::clone(&pending.payload));
+            let lends = link.as_ref().is_some_and(|link| pending.lend(link));
             state.pending.insert(id, pending);
             drop(state);
             if let Some(link) = link {
-                let payload = [IoSlice::new(&payload)];
-                link.send(Outgoing { head: &head, payload: &payload, share: None });
+                send_first(&link, &head, &payload, lends);
             }
         }
     }
@@ -350,6 +354,13 @@ impl State {
         self.slots.insert(Arc::clone(who), slot);
         slot
     }
+}
+
+/// Send a call that was not sent before.
+fn send_first(link: &Arc<Link>, head: &[u8], payload: &[u8], lends: bool) {
+    let payload = [IoSlice::new(payload)];
+    let outgoing = Outgoing { head, payload: &payload, share: None };
+    if lends { link.send_lending(outgoing) } else { link.send(outgoing) }
 }
 
 /// Tell the agent who is meant by a number.
@@ -394,6 +405,7 @@ impl Handler for Receiver {
         };
         // Answered twice because it was sent twice, or given up meanwhile.
         let Some(pending) = pending else { return };
+        pending.take_back(link);
         self.connection.load.fetch_sub(pending.cost, Ordering::Relaxed);
         self.connection.send_waiting();
         if let (true, Ok(value)) = (pending.is_late, answer.result) {

@@ -9,7 +9,7 @@ use iofwd_mount::payload::{self, Kept};
 use iofwd_mount::store::{Entry, NodeId};
 
 use crate::budget::Share;
-use crate::link::{Buffer, Hub};
+use crate::link::{Buffer, Hub, Link};
 use crate::wire::answer::Value;
 use crate::wire::call::{Call, Once, Request};
 use crate::wire::frame::{self, PREFIX};
@@ -63,6 +63,8 @@ pub(super) struct Pending {
     /// As it was sent first.
     pub(super) head: Vec<u8>,
     pub(super) payload: Arc<Payload>,
+    /// The connection that the payload was lent to.
+    pub(super) lent: Option<u64>,
     pub(super) room: usize,
     /// How often it was told that it takes long.
     pub(super) told: u32,
@@ -90,6 +92,24 @@ impl Payload {
         }
         payload::keep(bytes).map_or_else(|| Payload::Copied(hub.copy(bytes)), Payload::Kept)
     }
+
+    /// Whether it can be sent without a copy. If it is not taken back its memory is not used again.
+    fn lend(&self) -> bool {
+        match self {
+            Payload::Kept(kept) => {
+                kept.lend();
+                true
+            }
+            Payload::None | Payload::Copied(_) => false,
+        }
+    }
+
+    fn take_back(&self) {
+        match self {
+            Payload::Kept(kept) => kept.take_back(),
+            Payload::None | Payload::Copied(_) => {}
+        }
+    }
 }
 
 impl std::ops::Deref for Payload {
@@ -105,6 +125,20 @@ impl std::ops::Deref for Payload {
 }
 
 impl Pending {
+    /// It is about to be sent for the first time: whether without a copy of the payload.
+    pub(super) fn lend(&mut self, link: &Link) -> bool {
+        self.lent = self.payload.lend().then(|| link.id());
+        self.lent.is_some()
+    }
+
+    /// It was answered. Over the connection that the payload was lent to nothing can be answered before
+    /// it was read; over another one nobody knows what may read it still.
+    pub(super) fn take_back(&self, link: &Link) {
+        if self.lent == Some(link.id()) {
+            self.payload.take_back();
+        }
+    }
+
     /// The call itself.
     pub(super) fn request(&self) -> Option<Request<'_>> {
         request(&self.head)

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::buffer::{Buffer, Pool};
+use super::lending::Lending;
 use super::memory::Share;
 use super::{Link, socket};
 
@@ -20,6 +21,7 @@ pub(super) struct Outbox {
     queue: VecDeque<Kept>,
     /// Of the last bytes that were gathered: the next ones find room.
     spare: Vec<u8>,
+    lending: Lending,
 }
 
 #[derive(Debug)]
@@ -89,9 +91,9 @@ impl Outbox {
         Ok(true)
     }
 
-    /// Send what was gathered and a frame, and keep what the socket does not take. Whether all is
-    /// gone.
-    fn send(&mut self, link: &Link, outgoing: Outgoing<'_>) -> io::Result<bool> {
+    /// Send what was gathered and a frame, whose payload may be lent, and keep what the socket does
+    /// not take. Whether all is gone.
+    fn send(&mut self, link: &Link, outgoing: Outgoing<'_>, lends: bool) -> io::Result<bool> {
         let Outgoing { head, payload, share } = outgoing;
         let spare = std::mem::take(&mut self.spare);
         let Gathered { mut bytes, mut shares, .. } = std::mem::replace(
@@ -104,7 +106,10 @@ impl Outbox {
         parts.extend_from_slice(payload);
         let mut sent = 0;
         if self.queue.is_empty() {
-            sent = socket::send(&link.socket, &parts)?.unwrap_or(0);
+            sent = match lends {
+                true => self.lend(link, &parts)?,
+                false => socket::send(&link.socket, &parts)?.unwrap_or(0),
+            };
             let all: usize = parts.iter().map(|part| part.len()).sum();
             if sent == all {
                 bytes.clear();
@@ -115,6 +120,21 @@ impl Outbox {
         let bytes = rest(&parts, sent, &link.hub.buffers);
         self.queue.push_back(Kept { bytes, sent: 0, _shares: shares });
         self.drain(link)
+    }
+
+    /// Send parts, all but the first two without a copy. How much of it the socket takes.
+    fn lend(&mut self, link: &Link, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let (first, lent) = parts.split_at(2.min(parts.len()));
+        let mut all = first.iter().map(|part| part.len()).sum();
+        let mut sent = socket::send_more(&link.socket, first)?.unwrap_or(0);
+        for part in lent {
+            if sent < all {
+                break;
+            }
+            all += part.len();
+            sent += self.lending.send(&link.socket, part)?;
+        }
+        Ok(sent)
     }
 }
 
@@ -140,13 +160,11 @@ impl Link {
             return;
         }
         if outgoing.length() > SMALL {
-            let result = self.outbox().send(self, outgoing);
-            self.after_sending(&result);
-            return self.send_gathered();
+            return self.send_large(outgoing, false);
         }
         let is_gathering = self.is_gathering.load(Ordering::Acquire);
         if !is_gathering && let Some(mut outbox) = try_lock(&self.outbox) {
-            let result = outbox.send(self, outgoing);
+            let result = outbox.send(self, outgoing, false);
             drop(outbox);
             self.after_sending(&result);
         } else {
@@ -156,6 +174,20 @@ impl Link {
                 return;
             }
         }
+        self.send_gathered();
+    }
+
+    /// Send a large frame whose payload nobody writes to before it was answered over this connection:
+    /// it need not be copied. Never waits.
+    pub fn send_lending(self: &Arc<Link>, outgoing: Outgoing<'_>) {
+        if !self.is_closed() {
+            self.send_large(outgoing, true);
+        }
+    }
+
+    fn send_large(self: &Arc<Link>, outgoing: Outgoing<'_>, lends: bool) {
+        let result = self.outbox().send(self, outgoing, lends);
+        self.after_sending(&result);
         self.send_gathered();
     }
 
@@ -169,7 +201,7 @@ impl Link {
         while self.gathered().is_urgent && !self.is_closed() {
             // Whoever is at the socket comes here afterwards.
             let Some(mut outbox) = try_lock(&self.outbox) else { return };
-            let result = outbox.send(self, Outgoing::NOTHING);
+            let result = outbox.send(self, Outgoing::NOTHING, false);
             drop(outbox);
             self.after_sending(&result);
         }

@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::socket::sockopt::{
     KeepAlive, RcvBuf, SndBuf, SndBufForce, TcpKeepCount, TcpKeepIdle, TcpKeepInterval, TcpNoDelay,
     TcpUserTimeout,
@@ -15,6 +16,9 @@ use nix::sys::socket::{
 /// Set a connection up: small messages leave at once, large ones fit, and a dead peer is noticed.
 pub(super) fn prepare(socket: &impl AsFd) -> io::Result<()> {
     let fd = socket.as_fd();
+    // Pages are sent by a call that asks the descriptor whether it may wait.
+    let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
+    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     let address: SockaddrStorage = getsockname(fd.as_raw_fd())?;
     if address.family() == Some(AddressFamily::Unix) {
         // What a system allows ordinary users is less; then large answers leave in pieces.
@@ -55,8 +59,21 @@ pub(super) fn receive(
 
 /// Write the parts, as far as the socket takes them. `None` if it takes nothing now.
 pub(super) fn send(socket: &impl AsFd, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+    send_with(socket, parts, MsgFlags::empty())
+}
+
+/// Write the parts; more will follow at once.
+pub(super) fn send_more(socket: &impl AsFd, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+    send_with(socket, parts, MsgFlags::from_bits_retain(libc::MSG_MORE))
+}
+
+fn send_with(
+    socket: &impl AsFd,
+    parts: &[IoSlice<'_>],
+    flags: MsgFlags,
+) -> io::Result<Option<usize>> {
     let fd = socket.as_fd().as_raw_fd();
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    let flags = flags | MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     loop {
         match sendmsg::<()>(fd, parts, &[], flags, None) {
             Ok(count) => return Ok(Some(count)),

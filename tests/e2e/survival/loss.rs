@@ -1,7 +1,10 @@
 //! What applications see of an agent that is lost for good, or for long.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
+
+use nix::sys::signal::Signal;
 
 use crate::e2e::faults::phases::{go, result};
 use crate::e2e::faults::worker::{Work, Worker, stop};
@@ -87,6 +90,30 @@ fn a_lock_that_somebody_else_has_taken_is_lost_and_its_holder_is_told() {
     assert_eq!(results, [Some("done\n".into()), Some(eio), Some("done\n".into())]);
 }
 
+/// Large writes leave from where they were read. What the agent still finds of one that was given up must
+/// not be what later requests put there.
+#[test]
+fn an_agent_that_wakes_up_writes_what_was_written_or_nothing() {
+    let Some(mut agent) = Agent::start("[limits]\nidle = \"2s\"") else { return };
+    for source in [agent.over_unix(), agent.over_tcp()] {
+        let mount = Mount::remote(&agent, &source, &["--loss-bound=1"]);
+        let large = |byte: u8| vec![byte; 1 << 20];
+        let path = mount.path().join("file");
+        fs::write(&path, large(1)).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        agent.signal(Signal::SIGSTOP);
+        for byte in 2..40 {
+            assert!(file.write_at(&large(byte), 0).is_err(), "nobody is there");
+        }
+        agent.signal(Signal::SIGCONT);
+        eventually("it is there again", || fs::metadata(&path).is_ok());
+        let found = fs::read(mount.backing().join("file")).unwrap();
+        // The kernel may have made two requests of it, of which one was sent.
+        let strange: Vec<&u8> = found.iter().filter(|byte| !matches!(byte, 1 | 2)).collect();
+        assert!(found.len() == 1 << 20 && strange.is_empty(), "{} bytes", strange.len());
+    }
+}
+
 /// A data server, or the file system behind an agent, that does not answer: applications get an error
 /// by the deadline, others go on, and so do they when it answers again.
 #[test]
@@ -97,7 +124,7 @@ fn calls_of_a_server_that_does_not_answer_end_by_the_deadline() {
     let mount = Mount::remote(&agent, &agent.over_tcp(), &["--deadline=2"]);
     let paths: Vec<_> = (0..12).map(|n| mount.path().join(format!("file-{n}"))).collect();
     paths.iter().for_each(|path| fs::write(path, b"data").unwrap());
-    servers.signal(1, nix::sys::signal::Signal::SIGSTOP);
+    servers.signal(1, Signal::SIGSTOP);
     let tried = |path: &std::path::PathBuf| match fs::read(path) {
         Ok(data) => {
             assert_eq!(data, b"data");
@@ -112,7 +139,7 @@ fn calls_of_a_server_that_does_not_answer_end_by_the_deadline() {
         let all: Vec<_> = paths.iter().map(|path| scope.spawn(move || tried(path))).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    servers.signal(1, nix::sys::signal::Signal::SIGCONT);
+    servers.signal(1, Signal::SIGCONT);
     assert!(fine.contains(&true) && fine.contains(&false), "{fine:?}");
     assert!(mount.said().contains("not answered by the deadline"), "{}", mount.said());
     paths.iter().for_each(|path| {
