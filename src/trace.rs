@@ -226,7 +226,9 @@ fn parse_directive(words: &mut Words<'_>) -> Result<Directive, String> {
         "window" => Directive::Window(Span::from_nanos(words.number("window")?)),
         "gather" => Directive::Gather(words.number::<u8>("gather")? != 0),
         "weight" => Directive::Weight(JobId(words.number("job")?), words.number("weight")?),
-        other => return Err(format!("no directive '{other}': offset, window, gather, weight are known")),
+        other => {
+            return Err(format!("no directive '{other}': offset, window, gather, weight are known"));
+        }
     })
 }
 

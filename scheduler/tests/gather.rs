@@ -141,6 +141,22 @@ fn who_is_ahead_waits_for_those_that_are_behind() {
 }
 
 #[test]
+fn a_window_begins_with_those_that_are_about_to_be_there_and_is_used_all_the_same() {
+    let mut agent = after_a_batch_of_three(true);
+    agent.push(at(19_000), 1, 10);
+    agent.push(at(19_500), 1, 11);
+    assert_eq!(agent.poll(at(20_000)), Err(at(22_000)), "a quarter of a window since one came");
+    agent.push(at(20_500), 1, 12);
+    assert_eq!(agent.poll(at(20_500)), Ok(3));
+    let mut agent = after_a_batch_of_three(true);
+    agent.push(at(19_500), 1, 10);
+    assert_eq!(agent.poll(at(20_000)), Err(at(22_000)));
+    agent.push(at(21_900), 1, 30);
+    assert_eq!(agent.poll(at(21_900)), Err(at(24_400)));
+    assert_eq!(agent.poll(at(24_400)), Ok(1), "whoever does not come is not waited for");
+}
+
+#[test]
 fn a_batch_goes_whole_or_in_the_next_window() {
     for (gather, expected) in [(true, Err(at(20_000))), (false, Ok(1))] {
         let mut agent = Agent::new(gather);

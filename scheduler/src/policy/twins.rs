@@ -10,6 +10,7 @@
 //! service time: every window issues at least one batch unless something is still outstanding.
 
 mod company;
+mod gathering;
 mod grid;
 mod line;
 mod rate;
@@ -100,40 +101,6 @@ impl Twins {
         best.1
     }
 
-    /// Whether a server can do a request before the window ends, and where requests are gathered
-    /// all that goes with it: what is cut off would have to be got to once more.
-    fn fits(&self, now: Time, room: &Room, slot: u32) -> bool {
-        let request = self.queues.lines().get(slot);
-        let bytes = if self.settings.gather {
-            self.company(room, slot).bytes.max(request.length())
-        } else {
-            request.length()
-        };
-        self.capacity(now, room, request.server) >= bytes
-    }
-
-    /// What would go with a request, itself included, if the window had no end.
-    fn company(&self, room: &Room, slot: u32) -> Limit {
-        let limit = room.left(self.queues.lines().get(slot).server).min(self.batch);
-        self.queues.company(slot, limit)
-    }
-
-    /// Until when a request waits for those that went before it, if it does, and with how many.
-    fn held(&self, now: Time, room: &Room, slot: u32) -> Option<(Time, u32)> {
-        if !self.settings.gather || self.grid.is_single() {
-            return None;
-        }
-        let request = self.queues.lines().get(slot);
-        let server = request.server;
-        let since = self.companies[server.index()].since(self.grid.begin(), &request)?;
-        // Nobody waits for longer than what is gained would take.
-        let patience = self.rates[server.index()].usual();
-        let until = if room.in_flight(server) > 0 { Time::NEVER } else { since + patience };
-        let until = until.min(self.grid.end());
-        let members = self.company(room, slot).requests;
-        (now < until && members < self.batch.requests).then_some((until, members))
-    }
-
     /// A request of the fullest queue that no agent owns in this window.
     fn donated(&self, now: Time, room: &Room) -> Option<u32> {
         let mut best = (0, None);
@@ -188,7 +155,7 @@ impl Twins {
         for server in self.grid.covered(self.grid.group()).map(ServerId) {
             let Some(slot) = self.queues.lines().queue(server).head() else { continue };
             if let Some((_, members)) = self.held(now, room, slot) {
-                self.companies[server.index()].wait(members);
+                self.companies[server.index()].wait(self.grid.begin(), members);
             } else if room.takes(server, self.queues.lines().get(slot).length()) {
                 self.rates[server.index()].hold_back();
             }

@@ -19,8 +19,8 @@ pub(super) struct Company {
     absent: u32,
     /// When one came, went or was done last.
     moved: Time,
-    /// How many could have gone when the wait for others began.
-    alone: Option<u32>,
+    /// The window in which the wait for others began, and how many could have gone then.
+    alone: Option<(Time, u32)>,
     /// Chances to wait that are still to be left out, and how many that were last time.
     skip: u32,
     patience: u32,
@@ -45,45 +45,47 @@ impl Company {
         let first = &batch.requests()[0];
         let members = batch.requests().len() as u32;
         self.judge(window, first, members);
-        if !self.is_behind(window, first) {
+        if !self.has_gone(window) || self.object != Some(object(first)) {
             (self.object, self.window, self.absent) = (Some(object(first)), window, 0);
         }
         self.absent += members;
         self.moved = now;
     }
 
-    /// A request waits for others, where so many could have gone.
-    pub(super) fn wait(&mut self, members: u32) {
-        self.alone.get_or_insert(members);
+    /// A request waits for others in this window, where so many could have gone.
+    pub(super) fn wait(&mut self, window: Time, members: u32) {
+        if self.alone.is_none_or(|(began, _)| began != window) {
+            self.alone = Some((window, members));
+        }
     }
 
     /// Since when a request has reason to wait for others, if it has any.
-    pub(super) fn since(&self, window: Time, request: &Request) -> Option<Time> {
-        (self.skip == 0 && self.is_chance(window, request)).then_some(self.moved)
+    pub(super) fn since(&self, request: &Request) -> Option<Time> {
+        (self.skip == 0 && self.is_chance(request)).then_some(self.moved)
+    }
+
+    /// Whether something went in this window.
+    pub(super) fn has_gone(&self, window: Time) -> bool {
+        self.object.is_some() && self.window == window
     }
 
     /// Was it worth while to wait? A wait that the end of the window cut short tells nothing.
     fn judge(&mut self, window: Time, first: &Request, members: u32) {
         match self.alone.take() {
-            Some(alone) if self.window == window => {
+            Some((began, alone)) if began == window => {
                 let vain = members <= alone;
                 let patience = if vain { self.patience * 2 + 1 } else { self.patience / 2 };
                 self.patience = patience.min(PATIENCE);
                 self.skip = self.patience;
             }
-            None if self.is_chance(window, first) => self.skip = self.skip.saturating_sub(1),
+            None if self.is_chance(first) => self.skip = self.skip.saturating_sub(1),
             _ => {}
         }
     }
 
     /// Whether some are away that may go together with this request.
-    fn is_chance(&self, window: Time, request: &Request) -> bool {
-        self.absent > 0 && self.is_behind(window, request)
-    }
-
-    /// Whether what went last was of the same object, in the same window.
-    fn is_behind(&self, window: Time, request: &Request) -> bool {
-        self.window == window && self.object == Some(object(request))
+    fn is_chance(&self, request: &Request) -> bool {
+        self.absent > 0 && self.object == Some(object(request))
     }
 }
 
