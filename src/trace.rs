@@ -227,7 +227,9 @@ fn parse_directive(words: &mut Words<'_>) -> Result<Directive, String> {
         "gather" => Directive::Gather(words.number::<u8>("gather")? != 0),
         "weight" => Directive::Weight(JobId(words.number("job")?), words.number("weight")?),
         other => {
-            return Err(format!("no directive '{other}': offset, window, gather, weight are known"));
+            return Err(format!(
+                "no directive '{other}': offset, window, gather, weight are known"
+            ));
         }
     })
 }

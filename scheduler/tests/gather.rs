@@ -111,6 +111,8 @@ fn nobody_waits_for_longer_than_what_is_gained_would_take() {
     let mut agent = after_a_batch_of_three(true);
     agent.push(at(2_100), 1, 10);
     let until = agent.poll(at(2_100)).expect_err("two are away");
+    agent.push(at(2_500), 2, 50);
+    assert_eq!(agent.poll(at(2_500)), Err(until), "others are no reason to wait for longer");
     assert_eq!(agent.poll(until), Ok(1));
 }
 

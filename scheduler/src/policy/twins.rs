@@ -232,7 +232,7 @@ impl Policy for Twins {
 
     fn complete(&mut self, now: Time, done: &Done) {
         let end = self.grid.end_of(done.issued);
-        self.companies[done.request.server.index()].done(now);
+        self.companies[done.request.server.index()].done(now, &done.request);
         self.rates[done.request.server.index()].learn(now, done, end);
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Company {
     window: Time,
     /// Requests of that object that went in that window, less those that came since.
     absent: u32,
-    /// When one came, went or was done last.
+    /// When one of them came, went or was done last.
     moved: Time,
     /// The window in which the wait for others began, and how many could have gone then.
     alone: Option<(Time, u32)>,
@@ -29,15 +29,17 @@ pub(super) struct Company {
 impl Company {
     /// A request came.
     pub(super) fn came(&mut self, now: Time, request: &Request) {
-        self.moved = now;
         if self.object == Some(object(request)) {
             self.absent = self.absent.saturating_sub(1);
+            self.moved = now;
         }
     }
 
     /// A request is done.
-    pub(super) const fn done(&mut self, now: Time) {
-        self.moved = now;
+    pub(super) fn done(&mut self, now: Time, request: &Request) {
+        if self.object == Some(object(request)) {
+            self.moved = now;
+        }
     }
 
     /// A batch went, in the window that began then.
