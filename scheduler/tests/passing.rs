@@ -74,7 +74,7 @@ fn issue(scheduler: &mut Scheduler, now: Time) -> (Vec<Vec<Request>>, Decision) 
     loop {
         match scheduler.poll(now) {
             Decision::Issue(batch) => batches.push(batch.requests().to_vec()),
-            then => return (batches, then),
+            then @ (Decision::WaitUntil(_) | Decision::Empty) => return (batches, then),
         }
     }
 }
