@@ -1,7 +1,7 @@
 //! How many descriptors are held for nodes: bounded, the least recently used closed first.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 
@@ -26,6 +26,8 @@ pub fn raise_limit() {
 #[derive(Debug)]
 pub(super) struct Descriptors {
     limit: usize,
+    /// Where descriptors get scarce. The system gives out the lowest that is free.
+    scarce: RawFd,
     open: AtomicUsize,
     /// In the order in which they were opened; a node used since goes round once more.
     clock: Mutex<VecDeque<Weak<Inode>>>,
@@ -36,12 +38,14 @@ pub(super) struct Descriptors {
 impl Descriptors {
     pub(super) fn new() -> Descriptors {
         let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |limits| limits.0);
-        Descriptors::with_limit((soft as usize) / NODE_SHARE)
+        Descriptors::with_limit(usize::try_from(soft).unwrap_or(usize::MAX))
     }
 
-    pub(super) fn with_limit(limit: usize) -> Descriptors {
+    /// For a process that may have so many.
+    fn with_limit(all: usize) -> Descriptors {
         Descriptors {
-            limit,
+            limit: all / NODE_SHARE,
+            scarce: RawFd::try_from(all - all / OPEN_RESERVE).unwrap_or(RawFd::MAX),
             open: AtomicUsize::new(0),
             clock: Mutex::default(),
             home: OnceLock::new(),
@@ -60,12 +64,12 @@ impl Descriptors {
         (self.open.load(Ordering::Relaxed), self.limit)
     }
 
-    /// A node has opened a descriptor: close others if there are too many.
-    pub(super) fn opened(&self, inode: Weak<Inode>) {
+    /// A node has opened this descriptor: close others if there are too many.
+    pub(super) fn opened(&self, inode: Weak<Inode>, fd: RawFd) {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         clock.push_back(inode);
-        let mut excess = open.saturating_sub(self.limit);
+        let mut excess = self.excess(open, fd);
         // Each node is looked at twice at most, so that this ends even if none can be closed.
         for _ in 0..(2 * clock.len()).min(SCAN_MOST) {
             if excess == 0 {
@@ -80,6 +84,14 @@ impl Descriptors {
         }
     }
 
+    /// How many nodes are to close theirs, if so many are open and this is the newest. Where open files
+    /// have taken most of what there is several go for one that comes, so that those find room whose
+    /// descriptors are not seen here.
+    fn excess(&self, open: usize, newest: RawFd) -> usize {
+        let scarce = if newest >= self.scarce { AT_ONCE } else { 0 };
+        open.saturating_sub(self.limit).max(scarce)
+    }
+
     /// A node has closed its descriptor.
     pub(super) fn closed(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
@@ -88,5 +100,24 @@ impl Descriptors {
 
 /// One descriptor in so many is for nodes; the others are for open files.
 const NODE_SHARE: usize = 2;
+/// One descriptor in so many is kept free for open files.
+const OPEN_RESERVE: usize = 4;
+/// Nodes that lose theirs at once where descriptors are scarce.
+const AT_ONCE: usize = 16;
 /// Nodes looked at for each one opened.
 const SCAN_MOST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_give_way_to_open_files() {
+        let descriptors = Descriptors::with_limit(1000);
+        assert_eq!(descriptors.excess(500, 600), 0, "half of them is for nodes");
+        assert_eq!(descriptors.excess(501, 600), 1);
+        assert_eq!(descriptors.excess(100, 749), 0);
+        assert_eq!(descriptors.excess(100, 750), AT_ONCE, "open files have taken the rest");
+        assert_eq!(descriptors.excess(530, 750), 30);
+    }
+}

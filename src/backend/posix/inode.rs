@@ -1,7 +1,7 @@
 //! A node of the tree: which inode it is, and a descriptor that names it.
 
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -90,6 +90,7 @@ impl Inode {
         place: Option<Place>,
         parent: &Inode,
     ) -> Arc<Inode> {
+        let number = fd.as_raw_fd();
         let inode = Arc::new_cyclic(|this| Inode {
             key: parent.home.key_of(stat),
             birth: birth_of(stat),
@@ -102,7 +103,7 @@ impl Inode {
             place: Mutex::new(place),
             this: Weak::clone(this),
         });
-        parent.descriptors.opened(Arc::downgrade(&inode));
+        parent.descriptors.opened(Arc::downgrade(&inode), number);
         inode
     }
 
@@ -193,7 +194,7 @@ impl Inode {
         let fd = Arc::new(self.reopen()?);
         *held = Some(Arc::clone(&fd));
         drop(held);
-        self.descriptors.opened(Weak::clone(&self.this));
+        self.descriptors.opened(Weak::clone(&self.this), fd.as_raw_fd());
         Ok(fd)
     }
 
