@@ -159,6 +159,41 @@ fn a_window_begins_with_those_that_are_about_to_be_there_and_is_used_all_the_sam
 }
 
 #[test]
+fn those_that_come_late_in_a_window_come_together_as_well() {
+    let mut agent = after_a_batch_of_three(true);
+    agent.push(at(27_000), 1, 10);
+    assert_eq!(agent.poll(at(27_000)), Err(at(27_625)), "a sixteenth of the window");
+    agent.push(at(27_600), 1, 11);
+    assert_eq!(agent.poll(at(27_600)), Err(at(28_225)));
+    assert_eq!(agent.poll(at(28_225)), Ok(2));
+    let mut agent = after_a_batch_of_three(true);
+    agent.push(at(29_300), 1, 10);
+    assert_eq!(agent.poll(at(29_300)), Err(at(29_375)), "and this window is used");
+    assert_eq!(agent.poll(at(29_375)), Ok(1));
+}
+
+/// One that is a round behind comes after the others, in time for the same window.
+#[test]
+fn who_is_behind_goes_first_though_it_came_last() {
+    for (gather, first) in [(true, 1), (false, 2)] {
+        let mut agent = after_a_batch_of_three(gather);
+        agent.push(at(15_000), 1, 21);
+        agent.push(at(15_100), 1, 22);
+        agent.push(at(15_200), 1, 10);
+        assert_eq!(agent.poll(at(20_000)), Ok(first), "gather {gather}");
+    }
+}
+
+#[test]
+fn who_has_waited_for_two_rounds_is_not_overtaken() {
+    let mut agent = after_a_batch_of_three(true);
+    agent.push(at(15_000), 1, 21);
+    agent.push(at(55_000), 1, 10);
+    assert_eq!(agent.poll(at(60_000)), Ok(1));
+    assert_eq!(agent.flying[0].0.local, 21 * LENGTH);
+}
+
+#[test]
 fn a_batch_goes_whole_or_in_the_next_window() {
     for (gather, expected) in [(true, Err(at(20_000))), (false, Ok(1))] {
         let mut agent = Agent::new(gather);

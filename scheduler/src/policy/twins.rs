@@ -7,7 +7,8 @@
 //! server is given no more than it can finish before its window ends; batches are aggregated.
 //!
 //! Waiting bound: for each request ahead and the request itself two rounds of windows and one
-//! service time: every window issues at least one batch unless something is still outstanding.
+//! service time: every window issues at least one batch unless something is still outstanding. Where
+//! requests are gathered, two rounds more.
 
 mod company;
 mod gathering;
@@ -93,7 +94,10 @@ impl Twins {
         let mut best = (u64::MAX, None);
         for server in covered.map(ServerId) {
             let queue = self.queues.lines().queue(server);
-            let Some(slot) = queue.head().filter(|_| queue.order() < best.0) else { continue };
+            if queue.order() >= best.0 {
+                continue;
+            }
+            let Some(slot) = self.leader(now, server) else { continue };
             if self.may_go(now, room, slot) {
                 best = (queue.order(), Some(slot));
             }
@@ -138,22 +142,22 @@ impl Twins {
         let waiting = |group: u32| self.has_any(self.grid.covered(group));
         let ahead = self.grid.following().position(waiting).unwrap_or(0);
         let window = self.grid.end() + self.settings.window * ahead as u64;
-        let held = self.heads().filter_map(|slot| self.held(now, room, slot));
+        let held = self.heads(now).filter_map(|slot| self.held(now, room, slot));
         let until = held.map(|(until, _)| until).min().unwrap_or(window);
         until.min(window).max(now + Span::from_nanos(1))
     }
 
-    /// The oldest request of each server that the window covers.
-    fn heads(&self) -> impl Iterator<Item = u32> {
+    /// The request of each server that the window covers whose turn it is.
+    fn heads(&self, now: Time) -> impl Iterator<Item = u32> {
         let servers = self.grid.covered(self.grid.group()).map(ServerId);
-        servers.filter_map(|server| self.queues.lines().queue(server).head())
+        servers.filter_map(move |server| self.leader(now, server))
     }
 
     /// Remembers which servers of the window wait for company, and which could have taken more, had it
     /// been longer.
     fn note_held_back(&mut self, now: Time, room: &Room) {
         for server in self.grid.covered(self.grid.group()).map(ServerId) {
-            let Some(slot) = self.queues.lines().queue(server).head() else { continue };
+            let Some(slot) = self.leader(now, server) else { continue };
             if let Some((_, members)) = self.held(now, room, slot) {
                 self.companies[server.index()].wait(self.grid.begin(), members);
             } else if room.takes(server, self.queues.lines().get(slot).length()) {
@@ -273,7 +277,9 @@ impl Policy for Twins {
             return load.in_order();
         }
         let round = self.settings.window * u64::from(self.grid.groups());
-        (round * 2 + load.service) * (load.ahead + 1) + load.service
+        let overtaken =
+            if self.settings.gather { round * gathering::OVERTAKEN } else { Span::ZERO };
+        overtaken + (round * 2 + load.service) * (load.ahead + 1) + load.service
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Front, Lines, Neighbours};
 use crate::batch::Batch;
 use crate::policy::Setup;
-use crate::request::{Request, RequestId};
+use crate::request::{Request, RequestId, ServerId};
 use crate::room::Limit;
 
 /// Requests in order of arrival from which contiguous runs are taken, all in constant time.
@@ -60,6 +60,18 @@ impl Runs {
         Limit::new(run.len() as u32, bytes)
     }
 
+    /// Of the oldest requests of a server, as many as are looked through, the one of the same object
+    /// as the very oldest that lies before all others of it.
+    pub fn hindmost(&self, server: ServerId) -> Option<u32> {
+        let queue = self.lines.queue(server);
+        let oldest = self.lines.get(queue.head()?);
+        let front = self.lines.pages().walk(queue.line()).take(LOOKED_THROUGH);
+        let of_it = front.map(|slot| (self.lines.get(slot), slot)).filter(|(request, _)| {
+            request.file == oldest.file && request.operation == oldest.operation
+        });
+        of_it.min_by_key(|(request, _)| request.local).map(|(_, slot)| slot)
+    }
+
     /// The slot of the request with this id.
     pub fn find(&mut self, id: RequestId) -> Option<u32> {
         self.lines.find(id)
@@ -81,3 +93,5 @@ impl Runs {
 
 /// Members that a batch has at most as a rule.
 const USUAL: usize = 16;
+/// Requests of a line that are looked through one by one: more than go together as a rule.
+const LOOKED_THROUGH: usize = 64;

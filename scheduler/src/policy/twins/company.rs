@@ -17,6 +17,8 @@ pub(super) struct Company {
     window: Time,
     /// Requests of that object that went in that window, less those that came since.
     absent: u32,
+    /// For how many more batches of that object it counts that one of them had several members.
+    together: u32,
     /// When one of them came, went or was done last.
     moved: Time,
     /// The window in which the wait for others began, and how many could have gone then.
@@ -47,6 +49,10 @@ impl Company {
         let first = &batch.requests()[0];
         let members = batch.requests().len() as u32;
         self.judge(window, first, members);
+        if self.object != Some(object(first)) {
+            self.together = 0;
+        }
+        self.together = if members > 1 { REMEMBERED } else { self.together.saturating_sub(1) };
         if !self.has_gone(window) || self.object != Some(object(first)) {
             (self.object, self.window, self.absent) = (Some(object(first)), window, 0);
         }
@@ -64,6 +70,11 @@ impl Company {
     /// Since when a request has reason to wait for others, if it has any.
     pub(super) fn since(&self, request: &Request) -> Option<Time> {
         (self.skip == 0 && self.is_chance(request)).then_some(self.moved)
+    }
+
+    /// Whether requests of this object go together at all, as of late some did.
+    pub(super) fn goes_together(&self, request: &Request) -> bool {
+        self.object == Some(object(request)) && self.together > 0
     }
 
     /// Whether something went in this window.
@@ -95,5 +106,7 @@ const fn object(request: &Request) -> (FileId, Operation) {
     (request.file, request.operation)
 }
 
+/// Batches of one request after which those of several are forgotten.
+const REMEMBERED: u32 = 16;
 /// Chances that are left out at most: one wait in a thousand may be in vain.
 const PATIENCE: u32 = 1_023;

@@ -2,10 +2,25 @@
 
 use super::Twins;
 
+use crate::request::ServerId;
 use crate::room::{Limit, Room};
 use crate::time::{Span, Time};
 
 impl Twins {
+    /// Whose turn it is at a server: the oldest request, or where requests are gathered whoever of its
+    /// file is furthest behind. Whoever is ahead can wait for those behind, never the other way round.
+    pub(super) fn leader(&self, now: Time, server: ServerId) -> Option<u32> {
+        let oldest = self.queues.lines().queue(server).head()?;
+        let gathers = self.settings.gather && !self.grid.is_single();
+        let request = self.queues.lines().get(oldest);
+        if !gathers || !self.companies[server.index()].goes_together(&request) {
+            return Some(oldest);
+        }
+        let round = self.settings.window * u64::from(self.grid.groups());
+        let age = now.since(request.arrived);
+        if age > round * OVERTAKEN { Some(oldest) } else { self.queues.hindmost(server) }
+    }
+
     /// Whether a server can do a request before the window ends, and where requests are gathered
     /// all that goes with it: what is cut off would have to be got to once more.
     pub(super) fn fits(&self, now: Time, room: &Room, slot: u32) -> bool {
@@ -34,9 +49,7 @@ impl Twins {
         let company = &self.companies[server.index()];
         let since = company.since(&request)?;
         let until = if !company.has_gone(self.grid.begin()) {
-            // Those that are about to come are waited for, but every window is used.
-            let quarter = Span::from_nanos(self.settings.window.as_nanos() / 4);
-            (since + quarter).min(self.grid.begin() + quarter * 2)
+            self.until_first(since)
         } else if room.in_flight(server) > 0 {
             self.grid.end()
         } else {
@@ -46,4 +59,16 @@ impl Twins {
         let members = self.company(room, slot).requests;
         (now < until && members < self.batch.requests).then_some((until, members))
     }
+
+    /// Until when the first batch of a window waits for those that are about to come. Every window is
+    /// used, and better soon; but those that come late come together as well.
+    fn until_first(&self, since: Time) -> Time {
+        let part = |parts| Span::from_nanos(self.settings.window.as_nanos() / 16 * parts);
+        let early = (since + part(4)).min(self.grid.begin() + part(8));
+        let late = (since + part(1)).min(self.grid.begin() + part(15));
+        early.max(late)
+    }
 }
+
+/// Rounds of windows after which the oldest request is not overtaken any more.
+pub(super) const OVERTAKEN: u64 = 2;

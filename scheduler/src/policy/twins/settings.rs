@@ -33,9 +33,9 @@ pub struct TwinsSettings {
     pub phase: Phase,
     /// Servers that a window covers. Default 1; up to 65,536, where more than there are means all.
     pub group: u32,
-    /// Whether a request waits within its window for those that went with the last batch, and batches
-    /// go whole. Default no, as published: good where processes read in step and a server takes long to
-    /// get to a place.
+    /// Whether a request waits within its window for those that went with the last batch, those of a
+    /// file that are behind go first, and batches go whole. Default no, as published: good where
+    /// processes read in step and a server takes long to get to a place.
     pub gather: bool,
     /// Bytes that may be outstanding at a server of unknown speed. Default 4 MiB: a millisecond of a
     /// fast server; 1 B to 1 GiB.
