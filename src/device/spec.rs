@@ -13,6 +13,8 @@ use crate::quantity;
 pub struct Spec {
     pub(super) device: Device,
     pub(super) congestion: Congestion,
+    /// Which places objects have, of all they might have.
+    pub(super) places: u32,
     text: String,
 }
 
@@ -25,7 +27,7 @@ impl FromStr for Spec {
         let name = words.next().unwrap_or_default();
         let device = Device::by_name(name)
             .ok_or_else(|| format!("no device '{name}': choose one of {}", PRESETS.join(", ")))?;
-        let mut spec = Spec { device, congestion: Congestion::NONE, text: text.into() };
+        let mut spec = Spec { device, congestion: Congestion::NONE, places: 0, text: text.into() };
         words.try_for_each(|word| spec.apply(word))?;
         Ok(spec)
     }
@@ -34,7 +36,7 @@ impl FromStr for Spec {
 impl Spec {
     fn apply(&mut self, word: &str) -> Result<(), String> {
         let (name, value) = word.split_once('=').ok_or_else(|| unknown(word))?;
-        let Spec { device, congestion, .. } = self;
+        let Spec { device, congestion, places, .. } = self;
         let span = || span(value).map_err(|what| format!("{name}: {what}"));
         let rate = || quantity::bytes(value).map(Rate::per_second);
         let rate = || rate().map_err(|what| format!("{name}, in a second: {what}"));
@@ -52,6 +54,7 @@ impl Spec {
             "channels" => device.channels = count(name, value)?,
             "crowd_read" => congestion.read = span()?,
             "crowd_write" => congestion.write = span()?,
+            "places" => *places = count(name, value)?,
             _ => return Err(unknown(word)),
         }
         Ok(())
@@ -86,7 +89,7 @@ fn unknown(word: &str) -> String {
 }
 
 const PRESETS: [&str; 3] = ["hdd", "ssd", "null"];
-const PARAMETERS: [&str; 13] = [
+const PARAMETERS: [&str; 14] = [
     "read",
     "write",
     "command",
@@ -100,6 +103,7 @@ const PARAMETERS: [&str; 13] = [
     "channels",
     "crowd_read",
     "crowd_write",
+    "places",
 ];
 const COUNT_MOST: u32 = 1024;
 
@@ -125,7 +129,7 @@ mod tests {
         for name in PARAMETERS {
             let value = match name {
                 "read" | "write" | "lookahead" => "1M",
-                "depth" | "channels" => "2",
+                "depth" | "channels" | "places" => "2",
                 _ => "1ms",
             };
             let text = format!("ssd,{name}={value}");

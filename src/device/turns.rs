@@ -28,6 +28,7 @@ pub(super) enum Wake {
 #[derive(Debug)]
 pub(super) struct Turns {
     device: Device,
+    places: u64,
     server: Server,
     /// Commands that wait or are under way, by their numbers.
     commands: HashMap<u32, Known>,
@@ -56,9 +57,11 @@ struct Progress {
 
 impl Turns {
     pub(super) fn new(spec: &Spec) -> Turns {
+        let places = SEED ^ (u64::from(spec.places) << 32);
         Turns {
             device: spec.device,
-            server: Server::new(spec.device, spec.congestion, Random::new(SEED, 0)),
+            places,
+            server: Server::new(spec.device, spec.congestion, Random::new(places, 0)),
             commands: HashMap::new(),
             under_way: BinaryHeap::new(),
             tickets: HashMap::new(),
@@ -164,9 +167,10 @@ impl Turns {
         stretches
     }
 
-    /// The place where an object begins: anywhere on the device, and always the same.
+    /// The place where an object begins: anywhere on the device, and always the same on one that
+    /// was described so.
     fn home(&self, object: u64) -> u64 {
-        Random::new(SEED, object).below(self.device.span)
+        Random::new(self.places, object).below(self.device.span)
     }
 }
 
@@ -243,7 +247,8 @@ mod tests {
         assert_eq!(stretches.iter().map(|s| s.bytes).collect::<Vec<_>>(), [1_500, 1]);
         assert!(stretches.iter().all(|stretch| stretch.accesses == 1));
         assert_ne!(turns.home(1), turns.home(2));
-        assert_eq!(turns.home(1), turns.home(1));
+        assert_eq!(turns.home(1), self::turns("hdd").home(1));
+        assert_ne!(turns.home(1), self::turns("hdd,places=2").home(1));
     }
 
     #[test]
