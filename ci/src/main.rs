@@ -25,6 +25,7 @@ mod speed;
 mod stage;
 mod step;
 mod twins;
+mod uring;
 
 use std::process::ExitCode;
 

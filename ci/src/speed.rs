@@ -55,7 +55,15 @@ impl Comparison {
     }
 
     fn mount_all<'a>(&self, site: &'a Site) -> Result<Vec<(Subject, Mounted<'a>)>, String> {
-        self.subjects.iter().map(|subject| Ok((*subject, subject.mount(site)?))).collect()
+        let is_possible = |subject: &&Subject| match subject.obstacle() {
+            None => true,
+            Some(why) => {
+                println!("   without {}: {why}", subject.name());
+                false
+            }
+        };
+        let possible = self.subjects.iter().filter(is_possible);
+        possible.map(|subject| Ok((*subject, subject.mount(site)?))).collect()
     }
 }
 

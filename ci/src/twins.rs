@@ -22,18 +22,18 @@ pub(crate) fn twins(site: &Site) -> Verdict {
     let area = Area::in_memory(site, "twins")?;
     let load = Load { site, program: &program };
     let left = load.lay_out(&area)?;
-    let cluster = Cluster::start(site, &program, &area, Some(DEVICE))?;
     let mut runs = Vec::new();
     for round in 0..site.rounds {
+        let cluster = Cluster::start(site, &program, &area, &devices(round))?;
         for (pattern, name) in PATTERNS.iter().zip(&left) {
             for turn in 0..POLICIES.len() {
                 let policy = POLICIES[(turn + round) % POLICIES.len()];
                 runs.push(load.read(&cluster, name, pattern, policy)?);
             }
         }
+        cluster.stop()?;
         println!("   round {} of {}", round + 1, site.rounds);
     }
-    cluster.stop()?;
     area.clear();
     judge(&runs)
 }
@@ -55,7 +55,7 @@ struct Load<'a> {
 impl Load<'_> {
     /// Writes the files of every pattern, to servers that are as fast as they can be. Where they lie.
     fn lay_out(&self, area: &Area) -> Result<Vec<String>, String> {
-        let cluster = Cluster::start(self.site, self.program, area, None)?;
+        let cluster = Cluster::start(self.site, self.program, area, &[])?;
         let points = cluster.points();
         let mut left = Vec::new();
         for pattern in PATTERNS {
@@ -79,7 +79,12 @@ impl Load<'_> {
         let before = cluster.counts()?;
         let options = ["--operation", "read", "--reuse", "--caches", "keep", "--verify"];
         let makespan = self.bench(pattern, &ways, &options)?;
-        Ok(Run { pattern, policy, makespan, counts: cluster.counts()? - before })
+        let run = Run { pattern, policy, makespan, counts: cluster.counts()? - before };
+        println!(
+            "   {pattern:18} {policy:6} {makespan:>8.3} s {:>12.1} KiB",
+            run.counts.size_kib()
+        );
+        Ok(run)
     }
 
     /// How many seconds it took.
@@ -95,6 +100,12 @@ impl Load<'_> {
     }
 }
 
+/// Other disks in every round: how far apart the files lie on them, and where they have turned to when
+/// something is wanted, is luck, and helps one order more than another.
+fn devices(round: usize) -> Vec<String> {
+    (1..=COUNT).map(|number| format!("{DEVICE},places={}", round * COUNT + number)).collect()
+}
+
 fn directories(place: &Path) -> Result<Vec<String>, String> {
     let explain = |e: std::io::Error| format!("{}: {e}", place.display());
     let names = std::fs::read_dir(place).map_err(explain)?;
@@ -107,8 +118,8 @@ fn judge(runs: &[Run]) -> Verdict {
         "   {COUNT} agents, {COUNT} servers with {DEVICE}, {PROCESSES} processes, 32K reads of {SIZE}"
     );
     println!(
-        "   {:18} {:6} {:>10} {:>9} {:>12} {:>14} {:>12}",
-        "", "policy", "makespan", "vs fifo", "request KiB", "windows met %", "time met %"
+        "   {:18} {:6} {:>10} {:>9} {:>12} {:>14} {:>12} {:>7}",
+        "", "policy", "makespan", "vs fifo", "request KiB", "windows met %", "time met %", "busy %"
     );
     for pattern in PATTERNS {
         let fifo = median(runs, pattern, POLICIES[0], |run| run.makespan);
@@ -116,11 +127,12 @@ fn judge(runs: &[Run]) -> Verdict {
             let of = |what: fn(&Run) -> f64| median(runs, pattern, policy, what);
             let makespan = of(|run| run.makespan);
             println!(
-                "   {pattern:18} {policy:6} {makespan:>8.3} s {:>+8.1}% {:>12.1} {:>14.1} {:>12.1}",
+                "   {pattern:18} {policy:6} {makespan:>8.3} s {:>+8.1}% {:>12.1} {:>14.1} {:>12.1} {:>7.1}",
                 100.0 * (makespan / fifo - 1.0),
                 of(|run| run.counts.size_kib()),
                 of(|run| run.counts.shared_windows()),
                 of(|run| run.counts.shared_time()),
+                of(|run| run.counts.busy(run.makespan * COUNT as f64)),
             );
         }
     }
@@ -184,7 +196,7 @@ mod tests {
     fn runs(makespans: [f64; 3], size_kib: f64) -> Vec<Run> {
         let report = format!(
             "device_commands 1\ndevice_bytes {}\nwindows_used 1\nwindows_shared 0\nused_ns 1\n\
-             shared_ns 0\n",
+             shared_ns 0\ndevice_busy_ns 1\n",
             size_kib * 1024.0
         );
         let counts = Counts::parse(&report).unwrap();

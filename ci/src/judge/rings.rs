@@ -9,6 +9,7 @@ use crate::mounted::on_mount;
 use crate::program::Cache;
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
+use crate::uring::Switch;
 
 /// POSIX, and random operations on a file, in the default mode.
 pub(crate) fn rings(site: &Site) -> Verdict {
@@ -23,29 +24,6 @@ pub(crate) fn rings(site: &Site) -> Verdict {
     let posix = pjdfstest::judge(site, &[Cache::Coherent])?;
     let random = fsx::judge_modes(site, &[Cache::Coherent], OPERATIONS)?;
     Ok(Outcome::Passed(format!("{threads} rings, pjdfstest: {posix}, fsx: {random}")))
-}
-
-/// Switches rings on for mounts made from now on; dropped, leaves things as they were.
-struct Switch {
-    before: String,
-}
-
-impl Switch {
-    /// Or why not: the kernel is too old, or this machine does not let it be switched.
-    fn on() -> Result<Switch, String> {
-        let fail = |error| format!("no FUSE over io_uring here: {PARAMETER}: {error}");
-        let before = fs::read_to_string(PARAMETER).map_err(fail)?;
-        fs::write(PARAMETER, "Y").map_err(fail)?;
-        Ok(Switch { before })
-    }
-}
-
-impl Drop for Switch {
-    fn drop(&mut self) {
-        if let Err(error) = fs::write(PARAMETER, self.before.trim()) {
-            println!("   {PARAMETER} stays on: {error}");
-        }
-    }
 }
 
 /// How many threads of a mount have a ring.
@@ -64,6 +42,5 @@ fn ring_threads(site: &Site) -> Result<usize, String> {
     Ok(count)
 }
 
-const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
 const THREAD: &str = "iofwd-ring";
 const OPERATIONS: u32 = 30_000;

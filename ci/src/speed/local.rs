@@ -19,6 +19,7 @@ static LOCAL: Comparison = Comparison {
         Subject::Yardstick,
         Subject::YardstickCaching,
         Subject::Coherent,
+        Subject::Rings,
         Subject::CloseToOpen,
     ],
     jobs: JOBS,
@@ -27,6 +28,9 @@ static LOCAL: Comparison = Comparison {
         bar(&["4k-", "metadata-"], Subject::Coherent, 0.9, Subject::Yardstick),
         bar(&["1m-"], Subject::Coherent, 0.95, Subject::Yardstick),
         bar(&["4k-", "1m-", "metadata-"], Subject::Coherent, 1.5, Subject::Bindfs),
+        bar(&["4k-", "metadata-"], Subject::Rings, 0.9, Subject::Yardstick),
+        bar(&["1m-"], Subject::Rings, 0.95, Subject::Yardstick),
+        bar(&["4k-", "1m-", "metadata-"], Subject::Rings, 1.5, Subject::Bindfs),
         bar(&["re-read"], Subject::CloseToOpen, 0.8, Subject::Bare),
     ],
 };

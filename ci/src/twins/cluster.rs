@@ -24,12 +24,12 @@ pub(super) struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// Starts it over what its servers have in an area; with a device for each of them, if named.
+    /// Starts it over what its servers have in an area, with these devices, if there are any.
     pub(super) fn start(
         site: &'a Site,
         program: &Path,
         area: &Area,
-        device: Option<&str>,
+        devices: &[String],
     ) -> Result<Self, String> {
         let mut cluster = Self {
             site,
@@ -41,7 +41,8 @@ impl<'a> Cluster<'a> {
             addresses: Vec::new(),
         };
         for number in 0..COUNT {
-            cluster.start_server(&area.backing.join(format!("server-{number}")), device)?;
+            let directory = area.backing.join(format!("server-{number}"));
+            cluster.start_server(&directory, devices.get(number))?;
         }
         for number in 0..COUNT {
             cluster.start_agent(area, number)?;
@@ -52,7 +53,7 @@ impl<'a> Cluster<'a> {
         Ok(cluster)
     }
 
-    fn start_server(&mut self, directory: &Path, device: Option<&str>) -> Result<(), String> {
+    fn start_server(&mut self, directory: &Path, device: Option<&String>) -> Result<(), String> {
         let address = format!("127.0.0.1:{}", free_port()?);
         let step = Step::new(&self.program).args(["server", "--listen", &address]);
         let step = step.args(["--window", WINDOW, "--dir"]).arg(directory);
@@ -127,4 +128,4 @@ impl<'a> Cluster<'a> {
 /// As many servers as agents.
 pub(super) const COUNT: usize = 4;
 /// Long enough for a disk to get to a place and read what has gathered for it.
-pub(super) const WINDOW: &str = "5ms";
+pub(super) const WINDOW: &str = "4ms";

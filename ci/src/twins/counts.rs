@@ -11,6 +11,7 @@ pub(super) struct Counts {
     shared: f64,
     used_time: f64,
     shared_time: f64,
+    busy: f64,
 }
 
 impl Counts {
@@ -28,6 +29,7 @@ impl Counts {
             shared: value("windows_shared ")?,
             used_time: value("used_ns ")?,
             shared_time: value("shared_ns ")?,
+            busy: value("device_busy_ns ")?,
         })
     }
 
@@ -46,6 +48,11 @@ impl Counts {
         100.0 * self.shared_time / self.used_time.max(1.0)
     }
 
+    /// How much of so many seconds the devices worked, of all of them together, in percent.
+    pub(super) fn busy(self, seconds: f64) -> f64 {
+        100.0 * self.busy / 1e9 / seconds
+    }
+
     fn with(self, other: Self, by: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             requests: by(self.requests, other.requests),
@@ -54,6 +61,7 @@ impl Counts {
             shared: by(self.shared, other.shared),
             used_time: by(self.used_time, other.used_time),
             shared_time: by(self.shared_time, other.shared_time),
+            busy: by(self.busy, other.busy),
         }
     }
 }
@@ -83,19 +91,20 @@ mod tests {
         let report = |n: u32| {
             format!(
                 "pid              7\nwindows_used     {}\nwindows_shared   {}\nused_ns  {}\n\
-                 shared_ns {}\ndevice_commands  {}\ndevice_bytes {}\n",
+                 shared_ns {}\ndevice_commands  {}\ndevice_bytes {}\ndevice_busy_ns {}\n",
                 n * 10,
                 n * 5,
                 n * 100,
                 n * 20,
                 n,
-                n * 65_536
+                n * 65_536,
+                n * 500_000_000
             )
         };
         let (before, after) = (report(1), report(3));
         let counts = Counts::parse(&after).unwrap() - Counts::parse(&before).unwrap();
         assert_eq!((counts.size_kib(), counts.shared_windows()), (64.0, 50.0));
-        assert_eq!(counts.shared_time(), 20.0);
+        assert_eq!((counts.shared_time(), counts.busy(4.0)), (20.0, 25.0));
         assert!(Counts::parse("pid 7\n").unwrap_err().contains("device_commands"));
     }
 }
