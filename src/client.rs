@@ -84,15 +84,25 @@ impl Client {
     /// Ask the agent something on behalf of a caller. `then` gets the answer, on some thread.
     fn ask(&self, caller: &Caller, ask: Ask<'_>, then: impl FnOnce(Answered) + Send + 'static) {
         let who = self.callers.of(caller);
-        self.ask_as(&who, (caller.request, caller.pid), ask, Box::new(then));
+        self.ask_in_company(&who, (caller.request, caller.pid), ask, Box::new(then));
     }
 
-    fn ask_as(
+    /// Ask what nobody waits for who is asked for by this thread: it may wait for others.
+    fn ask_in_company(&self, who: &Arc<Who>, asker: (RequestKey, u32), ask: Ask<'_>, then: Then) {
+        self.ask_soon(who, asker, ask, then, true);
+    }
+
+    fn ask_as(&self, who: &Arc<Who>, asker: (RequestKey, u32), ask: Ask<'_>, then: Then) {
+        self.ask_soon(who, asker, ask, then, false);
+    }
+
+    fn ask_soon(
         &self,
         who: &Arc<Who>,
         (key, thread): (RequestKey, u32),
         ask: Ask<'_>,
         mut then: Then,
+        may_wait: bool,
     ) {
         if self.presence.is_given_up() {
             return then(Err(NO_AGENT));
@@ -112,7 +122,7 @@ impl Client {
             });
         }
         let id = id.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed));
-        let asker = Asker { id, key, thread, who, once };
+        let asker = Asker { id, key, thread, who, once, may_wait };
         let questions = self.connection().ask(&asker, ask, &self.budget, then);
         questions.into_iter().for_each(|bytes| self.ask_where(bytes));
     }

@@ -17,7 +17,6 @@ mod lending;
 mod memory;
 mod outbox;
 mod pace;
-mod patience;
 mod reading;
 mod socket;
 
@@ -32,7 +31,7 @@ use dashmap::DashMap;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use iofwd_mount::crew::{Crew, Lookout, Strength, Watched};
+use iofwd_mount::crew::{Crew, Lookout, Patience, Strength, Watched};
 
 use crate::wire::frame::Prefix;
 
@@ -40,7 +39,6 @@ use inbox::Inbox;
 use memory::Memory;
 use outbox::{Gathered, Outbox};
 use pace::Pace;
-use patience::Patience;
 use reading::{Post, Reading};
 
 pub use buffer::Buffer;

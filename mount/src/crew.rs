@@ -9,6 +9,7 @@
 
 mod lookout;
 mod member;
+mod patience;
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 pub use lookout::{Lookout, Watched};
 use member::Member;
+pub use patience::{Looking, Patience};
 
 /// What the threads of a crew do.
 pub trait Duty: Send + Sync + 'static {

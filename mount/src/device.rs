@@ -4,8 +4,10 @@
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
+use nix::libc;
 use zerocopy::IntoBytes;
 
 use crate::cache::{Cache, Freshness, Timeouts};
@@ -48,7 +50,17 @@ impl Device {
 
     /// Another descriptor of the same connection, with a queue of its own in the kernel.
     pub(crate) fn another(&self) -> io::Result<Device> {
-        let file = File::options().read(true).write(true).open("/dev/fuse")?;
+        self.another_with(0)
+    }
+
+    /// And one that is only looked at, and never waited for.
+    pub(crate) fn another_to_look_at(&self) -> io::Result<Device> {
+        self.another_with(libc::O_NONBLOCK)
+    }
+
+    fn another_with(&self, flags: i32) -> io::Result<Device> {
+        let mut options = File::options();
+        let file = options.read(true).write(true).custom_flags(flags).open("/dev/fuse")?;
         let source = self.file.as_raw_fd() as u32;
         // SAFETY: the ioctl reads one u32 from the pointer, which outlives the call.
         unsafe { clone_device(file.as_raw_fd(), &source) }?;
@@ -64,6 +76,18 @@ impl Device {
                 Err(nix::Error::ENOENT | nix::Error::EINTR | nix::Error::EAGAIN) => {}
                 Err(nix::Error::ENODEV) => return Ok(None),
                 Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A request, if there is one: its length.
+    pub(crate) fn glance(&self, buffer: &mut Buffer) -> Option<usize> {
+        loop {
+            match nix::unistd::read(self.file.as_fd(), buffer.room()) {
+                Ok(count) => return Some(count),
+                Err(nix::Error::ENOENT | nix::Error::EINTR) => {}
+                // What is wrong is found by whoever waits for a request.
+                Err(_) => return None,
             }
         }
     }

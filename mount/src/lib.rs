@@ -9,6 +9,7 @@
 mod attach;
 pub mod cache;
 pub mod caller;
+pub mod company;
 mod conversation;
 pub mod crew;
 mod device;

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use crate::attach::attach;
 use crate::cache::Cache;
+use crate::company;
 use crate::conversation;
-use crate::crew::{Crew, Duty, Lookout, Strength};
+use crate::crew::{Crew, Duty, Lookout, Patience, Strength};
 use crate::device::{Buffer, Connection, Device};
 use crate::line::Line;
 use crate::negotiation::{Negotiation, Terms};
@@ -97,7 +98,7 @@ impl Session {
         let device = Arc::new(Device::new(fuser.as_fd().try_clone_to_owned()?, connection));
         let lookout = Lookout::start()?;
         let queues = start_queues(&store, &device, terms, options.threads, &lookout)?;
-        let few = if terms.rings { 1 } else { listeners() };
+        let few = if terms.rings { 1 } else { listeners(store.hands_on()) };
         let strength = Strength { few, most: options.threads };
         let payload = terms.max_write as usize;
         let spares = Arc::default();
@@ -117,9 +118,11 @@ impl Session {
 }
 
 /// How many threads read requests: one for each processor, and one more for what an application
-/// does not wait for, such as that its file is closed.
-fn listeners() -> usize {
-    std::thread::available_parallelism().map_or(2, std::num::NonZero::get) + 1
+/// does not wait for, such as that its file is closed. Where requests are handed on each takes a few
+/// microseconds, and who finds several at hand wakes others less often: half of the processors do.
+fn listeners(hand_on: bool) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if hand_on { processors.div_ceil(2) } else { processors + 1 }
 }
 
 /// A crew for each queue of the kernel, if requests come over rings.
@@ -157,10 +160,56 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// A descriptor of the connection, and room for a request.
-struct Post {
+/// A way to the kernel.
+struct Way {
     line: Line,
     device: Arc<Device>,
+}
+
+impl Way {
+    fn new(device: Device) -> Way {
+        let device = Arc::new(device);
+        Way { line: Line::Device(Arc::clone(&device)), device }
+    }
+}
+
+/// A way that is not waited at: for requests that are at hand.
+struct Aside {
+    way: Way,
+    patience: Patience,
+}
+
+impl Aside {
+    fn glance(&self, buffer: &mut Buffer) -> Option<Found<'_>> {
+        Some((&self.way, self.way.device.glance(buffer)?))
+    }
+
+    /// Whoever is about to ask something may do so first.
+    fn glance_after_others(&self, buffer: &mut Buffer) -> Option<Found<'_>> {
+        if self.patience.gives_way() { self.glance(buffer) } else { None }
+    }
+
+    /// Look for a while: others wait for answers, and will have more to ask when they have them.
+    fn look(&self, buffer: &mut Buffer) -> Option<Found<'_>> {
+        let looking = self.patience.begin()?;
+        while self.patience.goes_on(&looking) {
+            if let Some(found) = self.glance(buffer) {
+                self.patience.was_right();
+                return Some(found);
+            }
+        }
+        None
+    }
+}
+
+/// The length of a request, and the way it came.
+type Found<'a> = (&'a Way, usize);
+
+/// A descriptor of the connection, and room for a request.
+struct Post {
+    way: Way,
+    /// Where several requests are better handed on together.
+    aside: Option<Aside>,
     buffer: Buffer,
     /// The kernel has begun to forget.
     pauses: bool,
@@ -174,10 +223,14 @@ impl Duty for Service {
     }
 
     fn equip(&self) -> io::Result<Post> {
-        let device = Arc::new(self.device.another()?);
-        let line = Line::Device(Arc::clone(&device));
-        let buffer = Buffer::new(self.payload, &self.spares);
-        Ok(Post { line, device, buffer, pauses: false })
+        let way = Way::new(self.device.another()?);
+        let looks = self.store.hands_on() && !self.is_aside;
+        let aside = || {
+            let way = Way::new(self.device.another_to_look_at()?);
+            Ok::<_, io::Error>(Aside { way, patience: Patience::default() })
+        };
+        let aside = looks.then(aside).transpose()?;
+        Ok(Post { way, aside, buffer: Buffer::new(self.payload, &self.spares), pauses: false })
     }
 
     fn may_stand_by(&self) -> bool {
@@ -189,18 +242,10 @@ impl Duty for Service {
         if std::mem::take(&mut post.pauses) {
             std::thread::sleep(PAUSE);
         }
-        match post.device.receive(&mut post.buffer) {
+        match post.way.device.receive(&mut post.buffer) {
             Ok(Some(length)) => {
                 begin();
-                match Question::parse(post.buffer.filled(length)) {
-                    Some(question) => {
-                        post.pauses = self.is_aside && question.is_forgetting();
-                        post.buffer.offer(length, || {
-                            conversation::serve(&*self.store, &post.line, question);
-                        });
-                    }
-                    None => tracing::error!(length, "the kernel sent something that is no request"),
-                }
+                self.serve_those_at_hand(post, length);
                 true
             }
             Ok(None) => false,
@@ -209,6 +254,42 @@ impl Duty for Service {
                 false
             }
         }
+    }
+}
+
+impl Service {
+    /// Serve a request, and others that are at hand if they are better handed on together.
+    fn serve_those_at_hand(&self, post: &mut Post, length: usize) {
+        let Post { way, aside, buffer, pauses } = post;
+        let Some(aside) = aside else {
+            *pauses = self.serve_one(&way.line, buffer, length) && self.is_aside;
+            return;
+        };
+        let mut found = Some((&*way, length));
+        while found.is_some() {
+            let mut after_others = Some(|buffer: &mut Buffer| aside.glance_after_others(buffer));
+            let serve = || {
+                let next = found.take().or_else(|| aside.glance(buffer));
+                let next = next.or_else(|| after_others.take()?(buffer));
+                if let Some((way, length)) = next {
+                    self.serve_one(&way.line, buffer, length);
+                }
+                next.is_some()
+            };
+            let are_several = company::gather(serve);
+            found = if are_several { aside.look(buffer) } else { None };
+        }
+    }
+
+    /// Serve the request in the buffer. Whether the kernel forgets.
+    fn serve_one(&self, line: &Line, buffer: &Buffer, length: usize) -> bool {
+        let Some(question) = Question::parse(buffer.filled(length)) else {
+            tracing::error!(length, "the kernel sent something that is no request");
+            return false;
+        };
+        let forgets = question.is_forgetting();
+        buffer.offer(length, || conversation::serve(&*self.store, line, question));
+        forgets
     }
 }
 

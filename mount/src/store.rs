@@ -476,4 +476,11 @@ pub trait Store: Send + Sync + 'static {
     );
     /// A signal reached the caller of that request: give up waiting, if it waits.
     fn interrupt(&self, request: RequestKey);
+    /// Whether it hands requests on and does nothing itself that takes long. Then few threads bring
+    /// them, and what they lead to may be kept back while others are at hand ([`company`]).
+    ///
+    /// [`company`]: crate::company
+    fn hands_on(&self) -> bool {
+        false
+    }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use iofwd_mount::Errno;
 use iofwd_mount::caller::RequestKey;
+use iofwd_mount::company;
 use iofwd_mount::store::NodeId;
 
 use crate::budget::Budget;
@@ -183,14 +184,19 @@ impl Connection {
             let lends = link.as_ref().is_some_and(|link| pending.lend(link));
             // Whoever sends it must have it, too.
             let payload = Arc::clone(&pending.payload);
+            // One that is alone will probably stay so.
+            let is_alone = state.pending.is_empty();
             state.pending.insert(asker.id, pending);
             drop(state);
             if let Some(link) = link {
-                send_first(&link, &head, &payload, lends);
+                let waits = !lends && !is_alone && asker.may_wait && company::keep_back(&link);
+                let manner = if waits { Manner::Soon } else { Manner::at_once(lends) };
+                send_first(&link, &head, &payload, manner);
             }
             return Vec::new();
         }
         drop(state);
+        company::depart();
         pending.share = Some(budget.wait_for(ask.payload.len()));
         let mut state = self.state();
         // It may have become known meanwhile where the file is; from now on `sort` sees to it.
@@ -316,7 +322,7 @@ impl Connection {
             state.pending.insert(id, pending);
             drop(state);
             if let Some(link) = link {
-                send_first(&link, &head, &payload, lends);
+                send_first(&link, &head, &payload, Manner::at_once(lends));
             }
         }
     }
@@ -356,11 +362,31 @@ impl State {
     }
 }
 
+/// How a call is sent.
+#[derive(Clone, Copy)]
+enum Manner {
+    AtOnce,
+    /// With those that come with it.
+    Soon,
+    /// At once, and its bytes are not copied.
+    Lending,
+}
+
+impl Manner {
+    fn at_once(lends: bool) -> Manner {
+        if lends { Manner::Lending } else { Manner::AtOnce }
+    }
+}
+
 /// Send a call that was not sent before.
-fn send_first(link: &Arc<Link>, head: &[u8], payload: &[u8], lends: bool) {
+fn send_first(link: &Arc<Link>, head: &[u8], payload: &[u8], manner: Manner) {
     let payload = [IoSlice::new(payload)];
     let outgoing = Outgoing { head, payload: &payload, share: None };
-    if lends { link.send_lending(outgoing) } else { link.send(outgoing) }
+    match manner {
+        Manner::AtOnce => link.send(outgoing),
+        Manner::Soon => link.send_soon(outgoing),
+        Manner::Lending => link.send_lending(outgoing),
+    }
 }
 
 /// Tell the agent who is meant by a number.

@@ -46,6 +46,8 @@ pub(super) struct Asker<'a> {
     pub(super) thread: u32,
     pub(super) who: &'a Arc<Who>,
     pub(super) once: Option<Once>,
+    /// It may go together with those that come with it.
+    pub(super) may_wait: bool,
 }
 
 /// A call that was sent, or is about to be.

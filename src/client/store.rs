@@ -347,6 +347,10 @@ impl Store for Client {
         let _ = self.connections.iter().any(|connection| connection.cancel(request));
         self.others().for_each(|other| other.interrupt(request));
     }
+
+    fn hands_on(&self) -> bool {
+        true
+    }
 }
 
 impl Client {
@@ -373,7 +377,8 @@ impl Client {
             done();
             reply.send(expect(&answered));
         });
-        self.ask_as(&super::Who::client(), (RequestKey(0), thread), Ask::of(call), then);
+        let asker = (RequestKey(0), thread);
+        self.ask_in_company(&super::Who::client(), asker, Ask::of(call), then);
     }
 
     /// A control operation of ours: the agent is asked, and this side adds what it knows.

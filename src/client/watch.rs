@@ -60,7 +60,7 @@ fn look_after(client: &Client, connection: &Connection, ping: bool, idle: Durati
     if ping {
         let id = client.next.fetch_add(1, Ordering::Relaxed);
         let (key, thread) = NOBODY;
-        let asker = Asker { id, key, thread, who: &Who::client(), once: None };
+        let asker = Asker { id, key, thread, who: &Who::client(), once: None, may_wait: false };
         connection.ask(&asker, Ask::of(Call::Ping), &client.budget, Box::new(|_| {}));
     }
     if link.silent_for() > idle && connection.oldest().is_some_and(|oldest| oldest > idle) {

@@ -386,6 +386,10 @@ impl Store for Introspected {
     fn interrupt(&self, request: RequestKey) {
         self.inner.interrupt(request);
     }
+
+    fn hands_on(&self) -> bool {
+        self.inner.hands_on()
+    }
 }
 
 /// The names in a directory of ours. Those below `layout` are those of the tree, and are not repeated.

@@ -8,7 +8,7 @@ pub struct Buffer {
     memory: Vec<u8>,
     start: usize,
     length: usize,
-    pool: Option<Arc<Pool>>,
+    pool: Option<(Arc<Pool>, Size)>,
 }
 
 impl Buffer {
@@ -28,19 +28,46 @@ impl std::ops::Deref for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(pool) = &self.pool {
-            let mut free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-            if free.len() < KEPT_MOST {
+        if let Some((pool, size)) = &self.pool {
+            let mut free = pool.free(*size).lock().unwrap_or_else(PoisonError::into_inner);
+            if free.len() < size.kept_most() {
                 free.push(std::mem::take(&mut self.memory));
             }
         }
     }
 }
 
-/// Large buffers that are not in use: new memory costs more than copying into it.
+/// Buffers that are not in use: new memory costs more than copying into it.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    free: Mutex<Vec<Vec<u8>>>,
+    pages: Mutex<Vec<Vec<u8>>>,
+    large: Mutex<Vec<Vec<u8>>>,
+}
+
+/// Sizes of buffers that are used again.
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    /// A page at most, as most requests of applications that read or write little.
+    Page,
+    Large,
+}
+
+impl Size {
+    fn of(length: usize) -> Option<Size> {
+        match length {
+            0..=PAGE => Some(Size::Page),
+            LARGE.. => Some(Size::Large),
+            _ => None,
+        }
+    }
+
+    /// So many are kept for the next ones.
+    fn kept_most(self) -> usize {
+        match self {
+            Size::Page => 64,
+            Size::Large => 16,
+        }
+    }
 }
 
 impl Pool {
@@ -60,30 +87,35 @@ impl Pool {
         if length == 0 {
             return Buffer::default();
         }
-        let is_large = length >= LARGE;
-        let used = is_large
-            .then(|| self.free.lock().unwrap_or_else(PoisonError::into_inner).pop())
-            .flatten()
+        let size = Size::of(length);
+        let used = size
+            .and_then(|size| self.free(size).lock().unwrap_or_else(PoisonError::into_inner).pop())
             .filter(|memory| memory.len() >= length + PAGE);
-        let memory = used.unwrap_or_else(|| vec![0; length + PAGE]);
+        // Whoever gets one of a page next may need all of it.
+        let memory = used.unwrap_or_else(|| vec![0; length.max(PAGE) + PAGE]);
         let start = memory.as_ptr().align_offset(PAGE);
-        let pool = is_large.then(|| Arc::clone(self));
+        let pool = size.map(|size| (Arc::clone(self), size));
         Buffer { memory, start, length, pool }
+    }
+
+    fn free(&self, size: Size) -> &Mutex<Vec<Vec<u8>>> {
+        match size {
+            Size::Page => &self.pages,
+            Size::Large => &self.large,
+        }
     }
 }
 
 const PAGE: usize = 4096;
 /// Buffers from this size on are kept for the next one.
 const LARGE: usize = 64 << 10;
-/// So many of them.
-const KEPT_MOST: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn buffers_begin_at_a_page_and_large_ones_are_used_again() {
+    fn buffers_begin_at_a_page_and_are_used_again() {
         let pool = Arc::new(Pool::default());
         let mut large = pool.buffer(1 << 20);
         assert_eq!((large.len(), large.as_ptr() as usize % PAGE), (1 << 20, 0));
@@ -91,6 +123,10 @@ mod tests {
         let place = large.as_ptr();
         drop(large);
         assert_eq!(pool.buffer(1 << 20).as_ptr(), place);
+        let small = pool.buffer(100);
+        let place = small.as_ptr();
+        drop(small);
+        assert_eq!((pool.buffer(PAGE).as_ptr(), pool.buffer(PAGE).len()), (place, PAGE));
         assert_eq!(
             (&*pool.copy(b"small"), &*pool.copy(&[7; LARGE])),
             (&b"small"[..], &[7; LARGE][..])

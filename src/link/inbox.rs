@@ -58,21 +58,33 @@ impl Inbox {
         self.ahead.used < self.ahead.end
     }
 
+    /// Whether another frame is at hand, or will be as soon as it is asked for. One that is large
+    /// takes its time.
+    pub(super) fn has_another(&self) -> bool {
+        let at_hand = &self.ahead.bytes[self.ahead.used..self.ahead.end];
+        let prefix = at_hand.first_chunk().map(Prefix::from_bytes);
+        match prefix {
+            Some(Ok(prefix)) if prefix.length() <= at_hand.len() => true,
+            Some(Ok(prefix)) => prefix.length() <= AHEAD_MOST && !self.ahead.is_emptied,
+            Some(Err(_)) => false,
+            None => !at_hand.is_empty() && !self.ahead.is_emptied,
+        }
+    }
+
+    /// Whether everything that had come was read. Answered once: more may come at any time.
+    pub(super) fn is_emptied(&mut self) -> bool {
+        !self.has_more() && std::mem::take(&mut self.ahead.is_emptied)
+    }
+
     /// Read what is there, until a frame is complete.
     pub(super) fn receive(&mut self, link: &Arc<Link>) -> io::Result<Received> {
-        link.frame_began.compare_exchange(0, link.hub.elapsed(), RELAXED, RELAXED).ok();
         while self.have < PREFIX {
             self.have += self.ahead.take(&mut self.prefix[self.have..]);
             if self.have == PREFIX {
                 break;
             }
-            match self.ahead.receive(link)? {
-                None => {
-                    if self.have == 0 {
-                        link.frame_began.store(0, RELAXED);
-                    }
-                    return Ok(Received::Part);
-                }
+            match self.ahead.receive(link, &mut [], &mut [])? {
+                None => return Ok(self.part(link)),
                 Some(0) if self.have == 0 => return Ok(Received::End),
                 Some(0) => return Err(torn()),
                 Some(_) => {}
@@ -91,9 +103,18 @@ impl Inbox {
         self.fill(link)
     }
 
+    /// It has come so far. Since when, if it has begun to come: its last bytes are those heard last.
+    fn part(&self, link: &Link) -> Received {
+        let began = if self.have == 0 { 0 } else { link.heard.load(RELAXED) };
+        if began == 0 || link.frame_began.load(RELAXED) == 0 {
+            link.frame_began.store(began, RELAXED);
+        }
+        Received::Part
+    }
+
     fn fill(&mut self, link: &Arc<Link>) -> io::Result<Received> {
         let Some(body) = &mut self.body else { return Ok(Received::Part) };
-        let end = PREFIX + body.prefix.head + body.prefix.payload;
+        let end = body.prefix.length();
         while self.have < end {
             let (head, payload) = body.missing(self.have - PREFIX);
             let at_hand = self.ahead.take(head) + self.ahead.take(payload);
@@ -101,13 +122,11 @@ impl Inbox {
                 self.have += at_hand;
                 continue;
             }
-            self.ahead.is_crowded = false;
-            match socket::receive(&link.socket, head, payload)? {
-                None => return Ok(Received::Part),
+            match self.ahead.receive(link, head, payload)? {
+                None => return Ok(self.part(link)),
                 Some(0) => return Err(torn()),
                 Some(count) => self.have += count,
             }
-            link.heard.store(link.hub.elapsed(), RELAXED);
         }
         self.have = 0;
         link.frame_began.store(0, RELAXED);
@@ -126,6 +145,8 @@ struct Ahead {
     end: usize,
     /// There was more than fitted.
     is_crowded: bool,
+    /// Whatever the socket had by then was read.
+    is_emptied: bool,
 }
 
 impl Ahead {
@@ -137,20 +158,37 @@ impl Ahead {
         count
     }
 
-    /// Read what is there, but not much. Everything from before is used.
-    fn receive(&mut self, link: &Link) -> io::Result<Option<usize>> {
-        // As long as they are small and come many at a time, more of them are read at a time.
-        let room = if self.is_crowded { AHEAD_MOST } else { AHEAD };
+    /// Read what is there into two places, and what follows, but not much of it. Everything from
+    /// before is used. How much came into the two places, or, if there is nothing to be read into
+    /// them, at all.
+    fn receive(
+        &mut self,
+        link: &Link,
+        first: &mut [u8],
+        second: &mut [u8],
+    ) -> io::Result<Option<usize>> {
+        let missing = first.len() + second.len();
+        // As long as they are small and come many at a time, more of them are read at a time. What
+        // follows a large one begins with the prefix that tells where the rest of it belongs.
+        let room = match self.is_crowded {
+            _ if missing > AHEAD_MOST => 0,
+            true => AHEAD_MOST,
+            false => AHEAD,
+        };
         if self.bytes.len() < room {
             self.bytes.resize(room, 0);
         }
-        let received = socket::receive(&link.socket, &mut self.bytes[..room], &mut [])?;
-        self.is_crowded = received.is_some_and(|count| count >= AHEAD);
-        (self.used, self.end) = (0, received.unwrap_or(0));
-        if received.is_some() {
-            link.heard.store(link.hub.elapsed(), RELAXED);
-        }
-        Ok(received)
+        let parts = [first, second, &mut self.bytes[..room]];
+        let received = socket::receive(&link.socket, parts)?;
+        let Some(count) = received else {
+            self.is_emptied = false;
+            return Ok(None);
+        };
+        link.heard.store(link.hub.elapsed(), RELAXED);
+        (self.used, self.end) = (0, count.saturating_sub(missing));
+        self.is_crowded = self.end >= AHEAD;
+        self.is_emptied = count < missing + room;
+        Ok(Some(if missing == 0 { count } else { count.min(missing) }))
     }
 }
 

@@ -10,6 +10,8 @@ use std::io::{self, IoSlice};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use iofwd_mount::company::KeepsBack;
+
 use super::buffer::{Buffer, Pool};
 use super::lending::Lending;
 use super::memory::Share;
@@ -191,6 +193,20 @@ impl Link {
         self.send_gathered();
     }
 
+    /// Send a frame when this thread lets it depart, if it is small.
+    pub fn send_soon(self: &Arc<Link>, outgoing: Outgoing<'_>) {
+        if self.is_closed() || outgoing.length() > SMALL {
+            return self.send(outgoing);
+        }
+        let mut gathered = self.gathered();
+        gathered.add(outgoing);
+        let is_much = gathered.bytes.len() >= GATHERED_MOST;
+        drop(gathered);
+        if is_much {
+            self.send_gathered();
+        }
+    }
+
     /// Whether small frames wait for those that follow at once.
     pub(super) fn gather(&self, gathers: bool) {
         self.is_gathering.store(gathers, Ordering::Release);
@@ -250,6 +266,12 @@ impl Link {
 
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeepsBack for Link {
+    fn depart(self: Arc<Link>) {
+        self.send_gathered();
     }
 }
 

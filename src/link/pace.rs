@@ -5,7 +5,7 @@
 //! processor every frame seems to take long now and then; to hand the connection on for each of them
 //! would keep the processors busier still.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
@@ -32,21 +32,38 @@ impl Pace {
 }
 
 /// How often a thread was away from its processor: of itself, because it waited for something, and
-/// because others needed the processor.
+/// because others needed the processor. The system is asked only after something took long.
 #[derive(Debug, Default)]
 pub(super) struct Absence {
     waited: AtomicI64,
     forced: AtomicI64,
+    /// The counts are as they were when the thread was woken last.
+    is_noted: AtomicBool,
+    /// So many times more they are noted.
+    watches: AtomicU32,
 }
 
 impl Absence {
-    /// What was until now does not count. To be called by the thread itself.
-    pub(super) fn note(&self) {
-        self.was_forced();
+    /// The calling thread was woken: what was until now does not count.
+    pub(super) fn woke(&self) {
+        let watches = self.watches.load(Ordering::Relaxed);
+        self.is_noted.store(watches > 0, Ordering::Relaxed);
+        if watches > 0 {
+            self.watches.store(watches - 1, Ordering::Relaxed);
+            self.note();
+        }
     }
 
-    /// Whether the calling thread was away since the last time, and never because it waited.
+    /// Something took long: whether the calling thread was away meanwhile, and never because it
+    /// waited. The first time that is not known, and taken for so.
     pub(super) fn was_forced(&self) -> bool {
+        self.watches.store(WATCHES, Ordering::Relaxed);
+        let is_known = self.is_noted.swap(true, Ordering::Relaxed);
+        self.note() || !is_known
+    }
+
+    /// Note the counts. Whether it was away since they were noted last, and never because it waited.
+    fn note(&self) -> bool {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return false };
         let has_come = |count: &AtomicI64, now| count.swap(now, Ordering::Relaxed) != now;
         let has_waited = has_come(&self.waited, usage.voluntary_context_switches());
@@ -56,6 +73,8 @@ impl Absence {
 
 /// Frames that take less, in microseconds, are dealt with one after the other.
 const QUICK: u32 = 60;
+/// So often a thread that took long is looked at when it is woken.
+const WATCHES: u32 = 32;
 /// One that takes longer counts as much: a single one decides nothing.
 const SLOWEST: u128 = 400;
 
@@ -81,7 +100,8 @@ mod tests {
     #[test]
     fn who_waits_is_not_away_by_force() {
         let absence = Absence::default();
-        absence.note();
+        assert!(absence.was_forced(), "nobody knows yet");
+        absence.woke();
         let (_tell, told) = mpsc::channel::<()>();
         assert!(told.recv_timeout(Duration::from_millis(1)).is_err());
         assert!(!absence.was_forced());
@@ -90,7 +110,6 @@ mod tests {
     #[test]
     fn who_gives_way_to_others_is() {
         let absence = Absence::default();
-        absence.note();
         // More threads than processors, none of which waits.
         let most = std::thread::available_parallelism().map_or(1, |count| count.get()) + 1;
         let stop = std::sync::atomic::AtomicBool::new(false);
@@ -103,12 +122,24 @@ mod tests {
                 });
             }
             let begun = Instant::now();
-            absence.note();
+            absence.was_forced();
             while !absence.was_forced() {
                 assert!(begun.elapsed() < Duration::from_secs(20), "nobody needs the processor");
                 std::thread::yield_now();
             }
             stop.store(true, Ordering::Relaxed);
         });
+    }
+
+    #[test]
+    fn the_system_is_asked_for_a_while_after_something_took_long() {
+        let absence = Absence::default();
+        let is_noted = || {
+            absence.woke();
+            absence.is_noted.load(Ordering::Relaxed)
+        };
+        assert!(!is_noted());
+        absence.was_forced();
+        assert!((0..WATCHES).all(|_| is_noted()) && !is_noted());
     }
 }

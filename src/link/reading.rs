@@ -165,7 +165,7 @@ impl Link {
     /// Take what has come, and have it dealt with.
     fn serve(self: &Arc<Link>, post: &Arc<Post>) {
         post.keep(self);
-        post.absence.note();
+        post.absence.woke();
         self.hub.lookout.alert();
         loop {
             match self.serve_one(post) {
@@ -268,11 +268,14 @@ impl Link {
 
     /// Read a frame, and let the next thread read on if this one takes long. What has to be dealt
     /// with in order is.
-    /// Also whether there is more at hand.
+    /// Also whether another one is at hand.
     fn take(self: &Arc<Link>, post: &Arc<Post>) -> io::Result<(Received, bool)> {
         let mut inbox = self.inbox();
         if self.hub.held.load(Ordering::SeqCst) {
             return Ok((Received::Paused, false));
+        }
+        if inbox.is_emptied() {
+            return Ok((Received::Part, false));
         }
         loop {
             match inbox.receive(self)? {
@@ -288,7 +291,7 @@ impl Link {
                             self.let_another_read(&inbox);
                         }
                     }
-                    return Ok((Received::Frame(frame), inbox.has_more()));
+                    return Ok((Received::Frame(frame), inbox.has_another()));
                 }
                 other @ (Received::Part | Received::Paused | Received::End) => {
                     return Ok((other, false));

@@ -39,13 +39,12 @@ pub(super) fn prepare(socket: &impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Read into one place, then into the other. `None` if nothing is there yet, 0 at the end.
-pub(super) fn receive(
+/// Read into one place after the other. `None` if nothing is there yet, 0 at the end.
+pub(super) fn receive<const PLACES: usize>(
     socket: &impl AsFd,
-    first: &mut [u8],
-    second: &mut [u8],
+    places: [&mut [u8]; PLACES],
 ) -> io::Result<Option<usize>> {
-    let mut parts = [IoSliceMut::new(first), IoSliceMut::new(second)];
+    let mut parts = places.map(IoSliceMut::new);
     let fd = socket.as_fd().as_raw_fd();
     loop {
         match recvmsg::<()>(fd, &mut parts, None, MsgFlags::MSG_DONTWAIT) {

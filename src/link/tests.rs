@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use iofwd_mount::company::KeepsBack;
+
 use super::{Frame, Handler, Hub, Link, Outgoing};
 use crate::wire::frame::{self, PREFIX, Prefix};
 
@@ -138,6 +140,23 @@ fn what_nobody_waits_for_leaves_with_the_next() {
     let head = frame::encode(&2u32, 0, 0);
     connected.link.send(Outgoing { head: &head, payload: &[], share: None });
     assert_eq!([connected.receive().0, connected.receive().0], [1, 2]);
+}
+
+#[test]
+fn what_is_kept_back_goes_when_it_departs() {
+    let mut connected = Connected::new();
+    for number in 1..=3u32 {
+        let payload = [IoSlice::new(&[7; 100])];
+        let head = frame::encode(&number, 100, 0);
+        connected.link.send_soon(Outgoing { head: &head, payload: &payload, share: None });
+    }
+    connected.other.set_read_timeout(Some(Duration::from_millis(100))).expect("a limit");
+    let nothing = connected.other.read(&mut [0]);
+    assert_eq!(nothing.expect_err("it is kept back").kind(), std::io::ErrorKind::WouldBlock);
+    Arc::clone(&connected.link).depart();
+    for number in 1..=3 {
+        assert_eq!(connected.receive(), (number, vec![7; 100]));
+    }
 }
 
 #[test]

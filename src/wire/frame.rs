@@ -66,6 +66,11 @@ impl Prefix {
         Ok(Prefix { head, payload, room, in_order })
     }
 
+    /// Bytes of the whole frame.
+    pub fn length(self) -> usize {
+        PREFIX + self.head + self.payload
+    }
+
     /// What a request of this size costs while it is under way.
     pub fn cost(self) -> usize {
         OVERHEAD + self.head + self.payload + self.room

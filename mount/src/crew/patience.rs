@@ -1,7 +1,7 @@
-//! How long a thread looks for the next frame of a connection before it sleeps.
+//! How long a thread looks for the next request before it sleeps.
 //!
 //! To be woken takes as long as a small request, and several times as long where the processor has
-//! gone to sleep meanwhile. So whoever has dealt with a frame looks again for a moment, and lets
+//! gone to sleep meanwhile. So whoever has dealt with one looks again for a moment, and lets
 //! others have the processor between two looks. Where that is in vain more often than not, or others
 //! need the processor, it is not tried for a while: it never costs more than a small share, and
 //! nothing where there is nothing to do.
@@ -9,9 +9,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// What came of looking so far, on one connection.
+/// What came of looking so far, at one place.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub struct Patience {
     vain: AtomicU32,
     /// So many times it is not tried.
     skip: AtomicU32,
@@ -19,13 +19,13 @@ pub(super) struct Patience {
 
 /// Somebody looks.
 #[derive(Debug)]
-pub(super) struct Looking {
+pub struct Looking {
     since: Instant,
 }
 
 impl Patience {
     /// Begin to look, if it is worth it.
-    pub(super) fn begin(&self) -> Option<Looking> {
+    pub fn begin(&self) -> Option<Looking> {
         let skip = self.skip.load(Ordering::Relaxed);
         if skip > 0 {
             self.skip.store(skip - 1, Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Patience {
     }
 
     /// Something came.
-    pub(super) fn was_right(&self) {
+    pub fn was_right(&self) {
         let vain = self.vain.load(Ordering::Relaxed);
         self.vain.store(vain.saturating_sub(1), Ordering::Relaxed);
     }
@@ -49,17 +49,30 @@ impl Patience {
     }
 
     /// Let others have the processor for a moment; whether to look again.
-    pub(super) fn goes_on(&self, looking: &Looking) -> bool {
+    pub fn goes_on(&self, looking: &Looking) -> bool {
         let before = Instant::now();
         if before.duration_since(looking.since) > LONGEST {
             self.was_wrong();
             return false;
         }
+        self.yield_since(before);
+        true
+    }
+
+    /// Let others have the processor for a moment, unless they keep it. Whether they had it.
+    pub fn gives_way(&self) -> bool {
+        let gives_way = self.skip.load(Ordering::Relaxed) == 0;
+        if gives_way {
+            self.yield_since(Instant::now());
+        }
+        gives_way
+    }
+
+    fn yield_since(&self, before: Instant) {
         std::thread::yield_now();
         if before.elapsed() > CROWDED {
             self.skip.store(SKIP_WHERE_CROWDED, Ordering::Relaxed);
         }
-        true
     }
 }
 
