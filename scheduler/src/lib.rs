@@ -2,7 +2,7 @@
 //!
 //! No clock, thread, lock, file, socket or log; time is an argument and there are no dependencies.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod batch;
 mod hazard;

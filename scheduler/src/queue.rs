@@ -3,6 +3,7 @@
 //! Slots are small dense numbers into a [`Pool`] or into [`Pages`]; lists, tables and trees hold slots,
 //! never requests.
 
+mod ahead;
 mod boxes;
 mod front;
 mod heap;
@@ -13,6 +14,7 @@ mod neighbours;
 mod packed;
 mod pages;
 mod pool;
+mod roll;
 mod rotation;
 mod runs;
 mod shelf;
@@ -21,6 +23,7 @@ mod sorted;
 mod table;
 mod timeline;
 
+pub(crate) use ahead::ask;
 pub use front::Front;
 pub use heap::Heap;
 pub use lanes::{LaneKey, Lanes, Ring};
@@ -28,7 +31,8 @@ pub use lines::{Lines, Queue};
 pub use lobby::{CACHED, Lobby, advance, approach};
 pub use neighbours::Neighbours;
 pub use pages::{Line, Pages};
-pub use pool::{List, Pool};
+pub use pool::Pool;
+pub use roll::List;
 pub use rotation::Rotation;
 pub use runs::Runs;
 pub use shelf::{Row, Shelf};

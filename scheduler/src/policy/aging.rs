@@ -1,7 +1,7 @@
 //! Ageing: what keeps a policy that prefers some requests from starving the others.
 
 use crate::policy::Load;
-use crate::queue::{CACHED, Lanes, Row, Shelf, Timeline, advance};
+use crate::queue::{Lanes, Row, Shelf, Timeline, advance};
 use crate::request::ServerId;
 use crate::time::{Span, Time};
 
@@ -16,24 +16,36 @@ pub(super) fn overdue(queue: &Timeline, server: ServerId, now: Time, age: Span) 
 
 /// Begins to load what those need that are overdue and go next, once a request of `server` went.
 ///
-/// Servers take turns. So the next of this one has as many steps ahead of it as there are servers, and
-/// those of the servers before it some less: each of them is a step further on.
+/// Servers take turns, so it is known whose turn comes in how many steps. What is needed is found one
+/// thing after the other, each a few steps before the next.
 pub(super) fn prepare<T: Copy + Default>(
     queue: &Timeline,
     server: ServerId,
-    overdue: impl Fn(ServerId) -> Option<u32>,
-    lanes: &Lanes<T>,
-    shelf: &Shelf,
+    now: Time,
+    age: Span,
+    (lanes, shelf): (&Lanes<T>, &Shelf),
     row: impl Fn(&T) -> &Row,
 ) {
-    if queue.len() <= CACHED {
+    let servers = queue.servers();
+    let coming = |steps: u32| {
+        let server = ServerId((server.0 + steps) % servers);
+        match (steps - 1) / servers {
+            0 => queue.list(server).head(),
+            behind => queue.oldest(server).nth(behind as usize),
+        }
+    };
+    if coming(1).is_none_or(|slot| queue.get(slot).arrived + age > now) {
         return;
     }
-    let servers = queue.servers();
-    for step in 1..servers.min(4) {
-        let before = (server.0 + servers - step) % servers;
-        if let Some(slot) = overdue(ServerId(before)) {
-            advance(step as usize, &queue.get(slot), lanes, shelf, &row);
+    if let Some(slot) = coming(8) {
+        queue.pool().touch_leaving(slot);
+    }
+    for (step, steps) in [(1, 6), (2, 4), (3, 2)] {
+        if let Some(slot) = coming(steps) {
+            let request = queue.get(slot);
+            if request.arrived + age <= now {
+                advance(step, &request, lanes, shelf, &row);
+            }
         }
     }
 }

@@ -226,8 +226,11 @@ impl Aioli {
 
     /// Begins to load what goes next.
     fn prepare(&self, now: Time, server: ServerId) {
-        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
-        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| &lane.row);
+        if self.queue.len() <= CACHED {
+            return;
+        }
+        let shelves = (&self.lanes, &self.shelf);
+        aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
     }
 
     /// Charges a batch to the turn of its lane, which begins with it unless it has begun.
@@ -273,7 +276,7 @@ impl Aioli {
         let row = &mut self.lanes.get_mut(lane).row;
         self.shelf.remove(lane, row, self.queue.pool(), slot);
         if let Some(next) = row.lowest() {
-            self.queue.pool().touch(next);
+            self.queue.pool().touch_leaving(next);
         }
         self.queue.remove(slot)
     }

@@ -183,19 +183,19 @@ impl Mlf {
         if self.queue.len() <= CACHED {
             return;
         }
-        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
-        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| {
-            &lane.qualified
-        });
-        let Some(lane) = self.servers[server.index()].head() else { return };
-        let state = *self.lanes.get(lane);
-        if let Some(slot) = state.qualified.lowest() {
-            self.queue.pool().touch(slot);
+        let shelves = (&self.lanes, &self.shelf);
+        let age = self.settings.age;
+        aging::prepare(&self.queue, server, now, age, shelves, |lane| &lane.qualified);
+        let mut next = self.servers[server.index()].head();
+        for _ in 0..TURNS_AHEAD {
+            let Some(lane) = next else { return };
+            let state = self.lanes.get(lane);
+            self.shelf.touch_lowest(&state.qualified, self.queue.pool());
+            self.pasts.touch(state.past);
+            next = self.lanes.following(lane);
         }
-        self.shelf.touch(lane, &state.qualified, 0);
-        self.pasts.touch(state.past);
-        if let Some(next) = self.lanes.following(lane) {
-            self.lanes.touch(next);
+        if let Some(lane) = next {
+            self.lanes.touch(lane);
         }
     }
 
@@ -327,3 +327,6 @@ impl Policy for Mlf {
 
 /// Requests that qualify in one call: more than arrive between two, so that none stays behind.
 const AT_ONCE: usize = 32;
+
+/// Lanes that are loaded before it is their turn.
+const TURNS_AHEAD: usize = 3;

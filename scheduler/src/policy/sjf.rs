@@ -9,7 +9,7 @@
 use crate::batch::Batch;
 use crate::policy::aging::{self, AGE, AGE_LEAST, AGE_MOST};
 use crate::policy::{Decision, Limit, Load, OutOfRange, Policy, Setup};
-use crate::queue::{Heap, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
+use crate::queue::{CACHED, Heap, LaneKey, Lanes, Lobby, Rotation, Row, Shelf, Timeline, approach};
 use crate::request::{Request, RequestId, ServerId};
 use crate::room::Room;
 use crate::time::{Span, Time};
@@ -126,8 +126,19 @@ impl Sjf {
 
     /// Begins to load what goes next.
     fn prepare(&self, now: Time, server: ServerId) {
-        let overdue = |server| aging::overdue(&self.queue, server, now, self.settings.age);
-        aging::prepare(&self.queue, server, overdue, &self.lanes, &self.shelf, |lane| &lane.row);
+        if self.queue.len() <= CACHED {
+            return;
+        }
+        let shelves = (&self.lanes, &self.shelf);
+        aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
+        if let Some(lane) = self.sizes[server.index()].first() {
+            self.lanes.touch(lane);
+        }
+        let soon = (server.index() + 2) % self.sizes.len();
+        if let Some(lane) = self.sizes[soon].first() {
+            let lane = self.lanes.get(lane);
+            self.shelf.touch_lowest(&lane.row, self.queue.pool());
+        }
     }
 
     fn remove(&mut self, lane: u32, slot: u32) -> Request {
@@ -136,9 +147,6 @@ impl Sjf {
         }
         let state = self.lanes.get_mut(lane);
         self.shelf.remove(lane, &mut state.row, self.queue.pool(), slot);
-        if let Some(next) = state.row.lowest() {
-            self.queue.pool().touch(next);
-        }
         let request = self.queue.remove(slot);
         let bytes = state.bytes;
         self.resize(request.server, lane, bytes - size(&request));

@@ -1,6 +1,8 @@
 //! Small sets of places, each in one piece of memory: for the many lanes with a few requests.
+//!
+//! The lowest stands last: whoever takes it needs one line of memory, and the next is on it too.
 
-use std::hint::black_box;
+use super::ask;
 
 /// Where a request begins in its server's object, and its slot: what it is sorted by.
 ///
@@ -52,15 +54,20 @@ impl Boxes {
             _ if count == capacity(number) => self.move_to(number, size_of(number) + 1, count),
             _ => number,
         };
-        self.places(number)[count] = spot;
+        let spots = self.places(number);
+        let mut place = count;
+        while place > 0 && spots[place - 1].key() < spot.key() {
+            spots[place] = spots[place - 1];
+            place -= 1;
+        }
+        spots[place] = spot;
         number
     }
 
     /// Takes the spot at a place out of a box with `count` in it; the box of the others, unless it
     /// was the last one.
     pub(super) fn remove(&mut self, number: u32, count: usize, place: usize) -> u32 {
-        let spots = self.places(number);
-        spots[place] = spots[count - 1];
+        self.places(number).copy_within(place + 1..count, place);
         if count == 1 {
             self.free(number);
         } else if size_of(number) > 0 && count - 1 <= capacity(number) / 4 {
@@ -69,13 +76,16 @@ impl Boxes {
         number
     }
 
-    /// Begins to load a box.
+    /// Begins to load what is in a box with `count` in it.
     #[inline]
-    pub(super) fn touch(&self, number: u32) {
-        let (piece, place) = self.place(number);
-        for spot in piece[place..place + capacity(number)].iter().step_by(LINE) {
-            black_box(spot.slot);
-        }
+    pub(super) fn touch(&self, number: u32, count: usize) {
+        self.get(number, count).iter().step_by(LINE).for_each(ask);
+    }
+
+    /// Begins to load the end of a box with `count` in it, where the lowest are.
+    #[inline]
+    pub(super) fn touch_end(&self, number: u32, count: usize) {
+        self.get(number, count).last().into_iter().for_each(ask);
     }
 
     /// What is in a box with `count` in it.
@@ -153,7 +163,7 @@ const fn capacity(number: u32) -> usize {
 
 /// Sizes of boxes: 1, 2, 4 and so on up to 64 spots.
 const SIZES: usize = 7;
-/// The most that a box holds: to look at each costs less than to search.
+/// The most that a box holds: to move half of them costs little.
 pub(super) const MOST: usize = 1 << (SIZES - 1);
 /// Bits of a number that tell boxes of one size apart.
 const NUMBER_BITS: u32 = 29;

@@ -70,7 +70,7 @@ impl Heap {
     pub fn touch(&self, place: u32) {
         for place in [place as usize, place as usize * WIDTH + 1] {
             if let Some(entry) = self.entries.get(place) {
-                std::hint::black_box(entry.lane);
+                super::ask(entry);
             }
         }
     }

@@ -65,7 +65,8 @@ pub fn approach<T: Copy + Default>(
     keys().for_each(|(key, _)| lanes.expect(key));
     let guessed = || keys().filter_map(|(key, slot)| Some((lanes.guess(key)?, slot)));
     guessed().for_each(|(lane, _)| lanes.touch(lane));
-    guessed().for_each(|(lane, slot)| shelf.touch(lane, row(lanes.get(lane)), pool.local(slot)));
+    guessed()
+        .for_each(|(lane, slot)| shelf.touch_end(lane, row(lanes.get(lane)), pool.local(slot)));
 }
 
 /// Begins to load what is needed to take a request out, a step in each call: first what its lane is

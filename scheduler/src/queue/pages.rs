@@ -1,10 +1,8 @@
 //! Requests in lines, first come first served, each line on pages of its own: whoever walks a line
 //! walks through memory, which costs the same however long the line is.
 
-use std::hint::black_box;
-
 use super::packed::Packed;
-use super::{NIL, Slab, Table, spread};
+use super::{NIL, Slab, Table, ask, spread};
 use crate::request::{Request, RequestId};
 
 /// Every request of one policy that serves its lines from the front, or nearly so.
@@ -133,7 +131,7 @@ impl Pages {
         if let Some(slot) = line.head() {
             let size = slot >> PLACE_BITS;
             let last = slot | ((1 << size) - 1);
-            black_box(self.page(slot).behind);
+            ask(self.page(slot));
             (slot..=last).take(AHEAD).for_each(|slot| self.touch(slot));
         }
     }
@@ -143,7 +141,7 @@ impl Pages {
     pub fn touch_behind(&self, line: &Line) {
         let behind = line.head().map_or(NIL, |slot| self.page(slot).behind);
         if behind != NIL {
-            black_box(self.page(behind).behind);
+            ask(self.page(behind));
             (behind..)
                 .take(AHEAD.min(1 << (behind >> PLACE_BITS)))
                 .for_each(|slot| self.touch(slot));
@@ -160,7 +158,7 @@ impl Pages {
 
     #[inline]
     fn touch(&self, slot: u32) {
-        black_box(self.node(slot).order);
+        ask(self.node(slot));
     }
 
     /// Takes everything out, in order of arrival, whatever lines it is in; these are void then.

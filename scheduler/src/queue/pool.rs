@@ -1,7 +1,8 @@
 //! The requests a policy holds, each findable by its id, and lists of them in order of arrival.
 
 use super::packed::Packed;
-use super::{NIL, Slab, Table, spread};
+use super::roll::{List, Roll};
+use super::{Slab, Table, ask, spread};
 use crate::request::{Request, RequestId};
 
 /// Every request of one policy: the one place where they are stored.
@@ -11,20 +12,11 @@ use crate::request::{Request, RequestId};
 #[derive(Debug, Default)]
 pub struct Pool {
     nodes: Slab<Node>,
-    /// For each node those before and behind it in its list, apart as they change more often.
-    links: Slab<Links>,
+    roll: Roll,
     ids: Table,
     /// Arrivals for which the index is still kept up; with none left there is no index.
     kept: usize,
     pushed: u64,
-}
-
-/// A doubly linked list of slots of one pool, oldest first.
-#[derive(Clone, Copy, Debug)]
-pub struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
 }
 
 /// A request and nothing more in a line of the cache.
@@ -34,12 +26,6 @@ struct Node {
     request: Packed,
     /// The place in the order of arrival, and in the lowest bits a mark.
     place: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Links {
-    prev: u32,
-    next: u32,
 }
 
 impl Pool {
@@ -53,7 +39,7 @@ impl Pool {
         let (request, place) = (Packed::new(&request), self.pushed << MARK_BITS);
         self.pushed += 1;
         let slot = self.nodes.insert(Node { request, place });
-        let same = self.links.insert(Links { prev: NIL, next: NIL });
+        let same = self.roll.enter();
         assert_eq!(slot, same, "both give out and take back the same slots in the same order");
         if self.kept > 0 {
             self.keep_up(request.id, slot);
@@ -64,7 +50,7 @@ impl Pool {
     /// Takes a request out; it must have left every list and index before.
     pub fn remove(&mut self, slot: u32) -> Request {
         let request = self.nodes.remove(slot).request.unpack();
-        self.links.remove(slot);
+        self.roll.leave(slot);
         if self.kept > 0 {
             self.ids.remove(spread(request.id.0), |found| found == slot);
         }
@@ -74,35 +60,18 @@ impl Pool {
     /// Puts a request at the end of a list.
     #[inline]
     pub fn append(&mut self, list: &mut List, slot: u32) {
-        let tail = list.tail;
-        *self.links.get_mut(slot) = Links { prev: tail, next: NIL };
-        if tail == NIL {
-            list.head = slot;
-        } else {
-            self.links.get_mut(tail).next = slot;
-        }
-        list.tail = slot;
-        list.len += 1;
+        self.roll.append(list, slot);
     }
 
     /// Takes a request out of the list it is in.
     #[inline]
     pub fn unlink(&mut self, list: &mut List, slot: u32) {
-        let Links { prev, next } = *self.links.get(slot);
-        if prev == NIL {
-            list.head = next;
-        } else {
-            self.links.get_mut(prev).next = next;
-        }
-        if next == NIL {
-            list.tail = prev;
-        } else {
-            self.links.get_mut(next).prev = prev;
-        }
-        list.len -= 1;
-        if prev == NIL && next != NIL {
-            self.touch(next);
-        }
+        self.roll.strike(list, slot);
+    }
+
+    /// The requests of a list, oldest first.
+    pub fn oldest(&self, list: &List) -> impl Iterator<Item = u32> {
+        self.roll.oldest(list)
     }
 
     /// Empties the pool: all requests in order of arrival, whatever lists they are in.
@@ -141,11 +110,17 @@ impl Pool {
         self.nodes.get(slot).request.unpack()
     }
 
-    /// Begins to load a request that will be needed soon, and what is linked with it.
+    /// Begins to load a request that will be needed soon.
     #[inline]
     pub fn touch(&self, slot: u32) {
-        std::hint::black_box(self.nodes.get(slot).place);
-        std::hint::black_box(self.links.get(slot).prev);
+        ask(self.nodes.get(slot));
+    }
+
+    /// Begins to load a request that will leave soon.
+    #[inline]
+    pub fn touch_leaving(&self, slot: u32) {
+        self.touch(slot);
+        self.roll.touch(slot);
     }
 
     /// Where a request begins in its server's object.
@@ -186,35 +161,6 @@ impl Pool {
     /// Whether no request is stored.
     pub const fn is_empty(&self) -> bool {
         self.nodes.is_empty()
-    }
-}
-
-impl List {
-    /// An empty list.
-    pub const fn new() -> List {
-        List { head: NIL, tail: NIL, len: 0 }
-    }
-
-    /// The slot of the oldest request.
-    #[inline]
-    pub const fn head(&self) -> Option<u32> {
-        if self.head == NIL { None } else { Some(self.head) }
-    }
-
-    /// Number of requests listed.
-    pub const fn len(&self) -> usize {
-        self.len as usize
-    }
-
-    /// Whether nothing is listed.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
-impl Default for List {
-    fn default() -> Self {
-        List::new()
     }
 }
 

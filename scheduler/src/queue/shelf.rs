@@ -63,11 +63,8 @@ impl Shelf {
     fn remove_boxed(&mut self, row: &mut Row, slot: u32) {
         let spots = self.boxes.get(row.rest, row.others());
         let place = if row.lowest.slot == slot {
-            let places = 0..spots.len();
-            let least = places.min_by_key(|&place| spots[place].key());
-            let least = least.expect("there are others");
-            row.lowest = spots[least];
-            least
+            row.lowest = *spots.last().expect("there are others");
+            spots.len() - 1
         } else {
             spots.iter().position(|spot| spot.slot == slot).expect(MISPLACED)
         };
@@ -126,23 +123,48 @@ impl Shelf {
         *self = Shelf::new();
     }
 
-    /// Begins to load what a change of a row at an offset needs.
+    /// Begins to load what a newcomer to a row at an offset needs.
+    #[inline]
+    pub fn touch_end(&self, lane: u32, row: &Row, at: u64) {
+        if row.is_sorted() {
+            self.keys.expect(triple(lane, at, 0));
+        } else if row.others() > 0 {
+            self.boxes.touch(row.rest, row.others());
+        }
+    }
+
+    /// Begins to load what it needs to take a request at an offset out of a row.
     #[inline]
     pub fn touch(&self, lane: u32, row: &Row, at: u64) {
         if row.is_sorted() {
             self.keys.expect(triple(lane, at, 0));
         } else if row.others() > 0 {
-            self.boxes.touch(row.rest);
+            self.boxes.touch(row.rest, row.others());
+        }
+    }
+
+    /// Begins to load what it needs to take the lowest out of a row.
+    #[inline]
+    pub fn touch_lowest(&self, row: &Row, pool: &Pool) {
+        if row.count > 0 {
+            pool.touch_leaving(row.lowest.slot);
+        }
+        if !row.is_sorted() && row.others() > 0 {
+            self.boxes.touch_end(row.rest, row.others());
         }
     }
 
     /// Begins to load some requests of a row, the next to leave among them.
     pub fn touch_requests(&self, row: &Row, pool: &Pool) {
         if row.count > 0 {
-            pool.touch(row.lowest.slot);
+            pool.touch_leaving(row.lowest.slot);
         }
         if !row.is_sorted() {
-            self.others(row).iter().take(AHEAD).for_each(|spot| pool.touch(spot.slot));
+            self.others(row)
+                .iter()
+                .rev()
+                .take(AHEAD)
+                .for_each(|spot| pool.touch_leaving(spot.slot));
         }
     }
 
@@ -152,9 +174,10 @@ impl Shelf {
             let key = self.keys.first_from(triple(lane, at, 0))?;
             return (key >> 32 == triple(lane, at, 0) >> 32).then_some(key as u32);
         }
-        let lowest = Some(row.lowest).filter(|_| row.count > 0);
-        let here = self.others(row).iter().copied().chain(lowest).filter(|spot| spot.at() == at);
-        here.map(|spot| spot.slot).min()
+        let lowest = Some(&row.lowest).filter(|_| row.count > 0);
+        let mut ascending = lowest.into_iter().chain(self.others(row).iter().rev());
+        let spot = ascending.find(|spot| spot.at() >= at)?;
+        (spot.at() == at).then_some(spot.slot)
     }
 
     /// All but the lowest of a row that is not in the set.

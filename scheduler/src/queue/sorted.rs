@@ -41,7 +41,7 @@ impl Sorted {
         let at = position(&self.lows, key);
         let branch = &mut self.branches[at];
         branch.insert(key);
-        if branch.leaves.len() > WIDTH {
+        if branch.leaves.len() > LEAVES {
             let upper = branch.split();
             self.lows.insert(at + 1, upper.lows[0]);
             self.branches.insert(at + 1, upper);
@@ -164,6 +164,9 @@ fn position(lows: &[u128], key: u128) -> usize {
 fn forget(lows: &mut Vec<u128>, at: usize) {
     lows.remove(if at == 0 && lows.len() > 1 { 1 } else { at });
 }
+
+/// Leaves in a branch at most: where they begin takes 4 KiB.
+const LEAVES: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -44,6 +44,11 @@ impl Timeline {
         &self.servers[server.index()]
     }
 
+    /// The requests of one server, oldest first.
+    pub fn oldest(&self, server: ServerId) -> impl Iterator<Item = u32> {
+        self.pool.oldest(self.list(server))
+    }
+
     /// Number of servers.
     pub fn servers(&self) -> u32 {
         u32::try_from(self.servers.len()).expect("the number of servers was a u32")
