@@ -224,7 +224,13 @@ impl<'a> Exchange<'a> {
 
     fn open(&mut self) -> Option<()> {
         let flags = self.question.take::<q::Open>()?.flags;
-        self.store.open(&self.caller, self.node, self.how(flags), self.reply());
+        let running = &self.line.connection().running;
+        if running.forbids(self.node, flags) {
+            self.reply::<()>().send(Err(Errno::ETXTBSY));
+            return Some(());
+        }
+        let reply = running.opening(self.node, flags, self.reply());
+        self.store.open(&self.caller, self.node, self.how(flags), reply);
         Some(())
     }
 
@@ -274,8 +280,9 @@ impl<'a> Exchange<'a> {
     }
 
     fn release(&mut self) -> Option<()> {
-        let handle = HandleId(self.question.take::<q::Release>()?.handle);
-        self.store.release(self.node, handle, self.reply());
+        let q::Release { handle, flags, .. } = self.question.take()?;
+        self.line.connection().running.released(self.node, flags);
+        self.store.release(self.node, HandleId(handle), self.reply());
         Some(())
     }
 

@@ -15,6 +15,7 @@ use crate::errno::Errno;
 use crate::payload::{self, Memory, Spares};
 use crate::protocol::answer;
 use crate::protocol::question::WRITE_PREFIX;
+use crate::running::Running;
 
 /// What all descriptors of one connection share.
 #[derive(Debug)]
@@ -22,11 +23,13 @@ pub(crate) struct Connection {
     pub(crate) cache: Cache,
     pub(crate) timeouts: Timeouts,
     pub(crate) freshness: Freshness,
+    pub(crate) running: Arc<Running>,
 }
 
 impl Connection {
     pub(crate) fn new(cache: Cache) -> Connection {
-        Connection { cache, timeouts: cache.timeouts(), freshness: Freshness::default() }
+        let (freshness, running) = (Freshness::default(), Arc::default());
+        Connection { cache, timeouts: cache.timeouts(), freshness, running }
     }
 }
 

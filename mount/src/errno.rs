@@ -28,6 +28,8 @@ impl Errno {
     pub const ENOTTY: Errno = Errno(libc::ENOTTY);
     /// The node is not what it was: the kernel looks it up again.
     pub const ESTALE: Errno = Errno(libc::ESTALE);
+    /// The file is a program that is running.
+    pub const ETXTBSY: Errno = Errno(libc::ETXTBSY);
     /// The answer does not fit the space that was offered.
     pub const ERANGE: Errno = Errno(libc::ERANGE);
 

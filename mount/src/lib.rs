@@ -20,6 +20,7 @@ pub mod payload;
 mod protocol;
 pub mod reply;
 mod ring;
+mod running;
 pub mod session;
 pub mod store;
 

@@ -2,11 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::process::Command;
 use std::thread;
 
-use crate::e2e::harness::Mount;
+use nix::libc;
+
+use crate::e2e::harness::{Mount, eventually};
 
 #[test]
 fn writes_are_at_the_backing_when_they_return() {
@@ -130,4 +132,24 @@ fn memory_stays_bounded_under_64_writers() {
     let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(peak < BOUND_KIB, "{peak} KiB at the peak");
+}
+
+#[test]
+fn a_running_program_is_not_cut_off() {
+    for options in [&[][..], &["--cache=close-to-open"], &["--cache=exclusive"]] {
+        let Some(mount) = Mount::start(options) else { return };
+        let path = mount.path().join("program");
+        // By a process of its own: no other test's child may hold it open for writing.
+        assert!(Command::new("cp").arg("/bin/sleep").arg(&path).status().unwrap().success());
+        let size = fs::metadata(&path).unwrap().len();
+        let mut program = Command::new(&path).arg("60").spawn().unwrap();
+        let cut_off = || File::options().read(true).custom_flags(libc::O_TRUNC).open(&path);
+        let refused = cut_off().expect_err("it is running").raw_os_error();
+        assert_eq!((refused, fs::metadata(&path).unwrap().len()), (Some(libc::ETXTBSY), size));
+        assert_eq!(program.try_wait().unwrap(), None, "it goes on");
+        program.kill().unwrap();
+        program.wait().unwrap();
+        eventually("the program may be cut off", || cut_off().is_ok());
+        assert_eq!(fs::metadata(mount.backing().join("program")).unwrap().len(), 0, "{options:?}");
+    }
 }
