@@ -5,6 +5,7 @@
 
 mod ahead;
 mod boxes;
+mod cabinets;
 mod front;
 mod heap;
 mod lanes;

@@ -23,7 +23,7 @@ pub(super) fn prepare<T: Copy + Default>(
     server: ServerId,
     now: Time,
     age: Span,
-    (lanes, shelf): (&Lanes<T>, &Shelf),
+    (lanes, shelf): (&Lanes<T>, &mut Shelf),
     row: impl Fn(&T) -> &Row,
 ) {
     let servers = queue.servers();
@@ -44,7 +44,7 @@ pub(super) fn prepare<T: Copy + Default>(
         if let Some(slot) = coming(steps) {
             let request = queue.get(slot);
             if request.arrived + age <= now {
-                advance(step, &request, lanes, shelf, &row);
+                advance(step, (slot, &request), lanes, shelf, &row);
             }
         }
     }

@@ -126,7 +126,7 @@ impl Aioli {
 
     fn gather(&mut self, lane: u32, slot: u32, limit: Limit) {
         let row = &self.lanes.get(lane).row;
-        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut self.run);
+        self.shelf.gather(row, self.queue.pool(), slot, limit, &mut self.run);
     }
 
     /// The object whose turn has begun, if its next request fits in what is left of its quantum.
@@ -225,11 +225,11 @@ impl Aioli {
     }
 
     /// Begins to load what goes next.
-    fn prepare(&self, now: Time, server: ServerId) {
+    fn prepare(&mut self, now: Time, server: ServerId) {
         if self.queue.len() <= CACHED {
             return;
         }
-        let shelves = (&self.lanes, &self.shelf);
+        let shelves = (&self.lanes, &mut self.shelf);
         aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
     }
 
@@ -256,7 +256,7 @@ impl Aioli {
             return;
         }
         let slots = self.lobby.empty();
-        approach(&slots, self.queue.pool(), &self.lanes, &self.shelf, |lane| &lane.row);
+        approach(&slots, self.queue.pool(), &self.lanes, &mut self.shelf, |lane| &lane.row);
         slots.iter().for_each(|&slot| self.place(slot));
         self.lobby.give_back(slots);
     }
@@ -266,7 +266,7 @@ impl Aioli {
         let lane = self.lanes.of(LaneKey::object(&request));
         let row = &mut self.lanes.get_mut(lane).row;
         let head = row.lowest();
-        self.shelf.add(lane, row, self.queue.pool(), slot);
+        self.shelf.add(row, self.queue.pool(), slot);
         if row.lowest() != head {
             self.changed(request.server, lane);
         }
@@ -274,7 +274,7 @@ impl Aioli {
 
     fn remove_from(&mut self, lane: u32, slot: u32) -> Request {
         let row = &mut self.lanes.get_mut(lane).row;
-        self.shelf.remove(lane, row, self.queue.pool(), slot);
+        self.shelf.remove(row, self.queue.pool(), slot);
         if let Some(next) = row.lowest() {
             self.queue.pool().touch_leaving(next);
         }

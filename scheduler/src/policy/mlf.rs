@@ -121,7 +121,7 @@ impl Mlf {
 
     fn gather(&mut self, lane: u32, slot: u32, limit: Limit) {
         let row = &self.lanes.get(lane).qualified;
-        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut self.run);
+        self.shelf.gather(row, self.queue.pool(), slot, limit, &mut self.run);
     }
 
     /// Begins a pass; whether any lane has a turn then.
@@ -149,7 +149,7 @@ impl Mlf {
         if self.queue.len() > CACHED {
             let pool = self.queue.pool();
             slots[..count].iter().for_each(|&slot| pool.touch(slot));
-            approach(&slots[..count], pool, &self.lanes, &self.shelf, |lane| &lane.qualified);
+            approach(&slots[..count], pool, &self.lanes, &mut self.shelf, |lane| &lane.qualified);
         }
         for &slot in &slots[..count] {
             self.enter(server, slot);
@@ -171,7 +171,7 @@ impl Mlf {
         self.queue.pool_mut().set_mark(slot, QUALIFIED);
         let lane = self.lanes.of(LaneKey::object(&self.queue.get(slot)));
         let state = self.lanes.get_mut(lane);
-        self.shelf.add(lane, &mut state.qualified, self.queue.pool(), slot);
+        self.shelf.add(&mut state.qualified, self.queue.pool(), slot);
         if state.place == Place::Nowhere {
             self.put(server, lane, self.servers[server.index()].this());
         }
@@ -183,7 +183,7 @@ impl Mlf {
         if self.queue.len() <= CACHED {
             return;
         }
-        let shelves = (&self.lanes, &self.shelf);
+        let shelves = (&self.lanes, &mut self.shelf);
         let age = self.settings.age;
         aging::prepare(&self.queue, server, now, age, shelves, |lane| &lane.qualified);
         let mut next = self.servers[server.index()].head();
@@ -246,7 +246,7 @@ impl Mlf {
     /// Takes a request that qualifies out of its lane and of the queue.
     fn remove_from(&mut self, lane: u32, slot: u32) -> Request {
         let row = &mut self.lanes.get_mut(lane).qualified;
-        self.shelf.remove(lane, row, self.queue.pool(), slot);
+        self.shelf.remove(row, self.queue.pool(), slot);
         self.queue.remove(slot)
     }
 

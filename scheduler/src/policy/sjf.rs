@@ -97,7 +97,7 @@ impl Sjf {
         let mut run = std::mem::take(&mut self.run);
         let limit = room.left(server).min(self.batch);
         let row = &self.lanes.get(lane).row;
-        self.shelf.gather((lane, row), self.queue.pool(), slot, limit, &mut run);
+        self.shelf.gather(row, self.queue.pool(), slot, limit, &mut run);
         self.rotation.served(server);
         let batch = Batch::gathered(&run, |slot| self.remove(lane, slot));
         self.run = run;
@@ -110,7 +110,7 @@ impl Sjf {
             return;
         }
         let slots = self.lobby.empty();
-        approach(&slots, self.queue.pool(), &self.lanes, &self.shelf, |lane| &lane.row);
+        approach(&slots, self.queue.pool(), &self.lanes, &mut self.shelf, |lane| &lane.row);
         slots.iter().for_each(|&slot| self.place(slot));
         self.lobby.give_back(slots);
     }
@@ -119,17 +119,17 @@ impl Sjf {
         let request = self.queue.get(slot);
         let lane = self.lanes.of(LaneKey::object(&request));
         let state = self.lanes.get_mut(lane);
-        self.shelf.add(lane, &mut state.row, self.queue.pool(), slot);
+        self.shelf.add(&mut state.row, self.queue.pool(), slot);
         let bytes = state.bytes;
         self.resize(request.server, lane, bytes + size(&request));
     }
 
     /// Begins to load what goes next.
-    fn prepare(&self, now: Time, server: ServerId) {
+    fn prepare(&mut self, now: Time, server: ServerId) {
         if self.queue.len() <= CACHED {
             return;
         }
-        let shelves = (&self.lanes, &self.shelf);
+        let shelves = (&self.lanes, &mut self.shelf);
         aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
         if let Some(lane) = self.sizes[server.index()].first() {
             self.lanes.touch(lane);
@@ -146,7 +146,7 @@ impl Sjf {
             self.settle(); // Those in the lobby came before the lane goes.
         }
         let state = self.lanes.get_mut(lane);
-        self.shelf.remove(lane, &mut state.row, self.queue.pool(), slot);
+        self.shelf.remove(&mut state.row, self.queue.pool(), slot);
         let request = self.queue.remove(slot);
         let bytes = state.bytes;
         self.resize(request.server, lane, bytes - size(&request));

@@ -15,6 +15,9 @@ pub(super) struct Spot {
 }
 
 impl Spot {
+    /// No spot is lower.
+    pub(super) const LEAST: Spot = Spot::new(0, 0);
+
     pub(super) const fn new(at: u64, slot: u32) -> Spot {
         Spot { high: (at >> 32) as u32, low: at as u32, slot }
     }
@@ -167,7 +170,9 @@ const SIZES: usize = 7;
 pub(super) const MOST: usize = 1 << (SIZES - 1);
 /// Bits of a number that tell boxes of one size apart.
 const NUMBER_BITS: u32 = 29;
-const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
+pub(super) const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
+/// Numbers from here on are none of boxes.
+pub(super) const NO_BOX: u32 = (SIZES as u32) << NUMBER_BITS;
 /// Spots in one piece of memory.
 const PIECE: usize = 1_024;
 /// Spots to a line of the cache.

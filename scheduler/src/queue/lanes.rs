@@ -44,7 +44,7 @@ impl LaneKey {
 /// All lanes with a request, and the state of some that had one lately.
 #[derive(Debug)]
 pub struct Lanes<T> {
-    lanes: Slab<Lane<T>>,
+    lanes: Slab<Lane<T>, PIECE>,
     names: Table,
     idle: VecDeque<(u32, u32)>,
     keep: usize,
@@ -241,3 +241,6 @@ impl Default for Ring {
 
 /// Stands in the link to the lane before in one that is empty.
 const RETIRED: u32 = NIL - 1;
+
+/// Lanes in one piece of memory: half of one is wasted, more or less.
+const PIECE: usize = 256;

@@ -58,24 +58,23 @@ pub fn approach<T: Copy + Default>(
     slots: &[u32],
     pool: &Pool,
     lanes: &Lanes<T>,
-    shelf: &Shelf,
+    shelf: &mut Shelf,
     row: impl Fn(&T) -> &Row,
 ) {
     let keys = || slots.iter().map(|&slot| (LaneKey::object(&pool.get(slot)), slot));
     keys().for_each(|(key, _)| lanes.expect(key));
     let guessed = || keys().filter_map(|(key, slot)| Some((lanes.guess(key)?, slot)));
     guessed().for_each(|(lane, _)| lanes.touch(lane));
-    guessed()
-        .for_each(|(lane, slot)| shelf.touch_end(lane, row(lanes.get(lane)), pool.local(slot)));
+    guessed().for_each(|(lane, slot)| shelf.touch(row(lanes.get(lane)), slot, pool.local(slot)));
 }
 
 /// Begins to load what is needed to take a request out, a step in each call: first what its lane is
 /// found by, then the lane, then its place on the shelf.
 pub fn advance<T: Copy + Default>(
     step: usize,
-    request: &Request,
+    (slot, request): (u32, &Request),
     lanes: &Lanes<T>,
-    shelf: &Shelf,
+    shelf: &mut Shelf,
     row: impl Fn(&T) -> &Row,
 ) {
     let key = LaneKey::object(request);
@@ -88,7 +87,7 @@ pub fn advance<T: Copy + Default>(
         }
         3 => {
             if let Some(lane) = lanes.guess(key) {
-                shelf.touch(lane, row(lanes.get(lane)), request.local);
+                shelf.touch(row(lanes.get(lane)), slot, request.local);
             }
         }
         _ => {}

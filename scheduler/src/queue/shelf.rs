@@ -1,15 +1,25 @@
 //! The requests of every lane in the order of their offsets at the server.
 
-use super::boxes::{Boxes, MOST, Spot};
-use super::{NIL, Pool, Sorted, triple};
+use super::Pool;
+use super::boxes::{Boxes, MOST, NO_BOX, NUMBERS, Spot};
+use super::cabinets::{Cabinets, Place};
 use crate::room::Limit;
 
-/// What the rows of all lanes have in common: boxes for those with some requests, one ordered set for
-/// those with many.
-#[derive(Debug, Default)]
+/// What the rows of all lanes have in common: boxes for those with some requests, cabinets for those
+/// with many.
+#[derive(Debug)]
 pub struct Shelf {
-    keys: Sorted,
     boxes: Boxes,
+    cabinets: Cabinets,
+    /// Where some requests in cabinets were looked for lately.
+    looked: [Looked; LOOKED],
+}
+
+/// Where in its cabinet a request is or belongs, unless others have come or gone since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looked {
+    slot: u32,
+    place: Place,
 }
 
 /// The requests of one lane. Whoever has the lane keeps it, so that both are found at once.
@@ -18,37 +28,38 @@ pub struct Row {
     /// The request with the lowest offset, if there is any.
     lowest: Spot,
     count: u32,
-    /// The box of the others, if there are any. Once there were too many, until the lane is empty, all
-    /// are in the set, and this says so.
+    /// The box of the others, if there are any; or, once there are too many for a box, the cabinet with
+    /// all of them.
     rest: u32,
 }
 
 impl Shelf {
     /// Nothing on it.
     pub fn new() -> Shelf {
-        Shelf::default()
+        let (boxes, cabinets) = (Boxes::default(), Cabinets::default());
+        Shelf { boxes, cabinets, looked: [Looked::default(); LOOKED] }
     }
 
-    /// Adds the request at `slot` to the row of a lane.
-    pub fn add(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
+    /// Adds the request at `slot` to a row.
+    pub fn add(&mut self, row: &mut Row, pool: &Pool, slot: u32) {
         let spot = Spot::new(pool.local(slot), slot);
-        if !row.is_sorted() && row.others() == MOST {
-            self.sort(lane, row);
+        if row.cabinet().is_none() && row.others() == MOST {
+            self.sort(row);
         }
         let is_lowest = row.count == 0 || spot.key() < row.lowest.key();
         let other = if is_lowest { std::mem::replace(&mut row.lowest, spot) } else { spot };
-        if row.is_sorted() {
-            self.keys.insert(triple(lane, spot.at(), spot.slot));
+        if let Some(cabinet) = row.cabinet() {
+            self.cabinets.add(cabinet, self.looked(slot), spot);
         } else if row.count > 0 {
             row.rest = self.boxes.add(row.rest, row.others(), other);
         }
         row.count += 1;
     }
 
-    /// Takes the request at `slot` out of the row of a lane, where it must be.
-    pub fn remove(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
-        if row.is_sorted() {
-            self.remove_sorted(lane, row, pool, slot);
+    /// Takes the request at `slot` out of a row, where it must be.
+    pub fn remove(&mut self, row: &mut Row, pool: &Pool, slot: u32) {
+        if let Some(cabinet) = row.cabinet() {
+            self.remove_sorted(cabinet, row, pool, slot);
         } else if row.others() > 0 {
             self.remove_boxed(row, slot);
         } else {
@@ -57,6 +68,8 @@ impl Shelf {
         row.count -= 1;
         if row.count == 0 {
             *row = Row::new();
+        } else if row.cabinet().is_some() && row.others() == FEW {
+            self.unsort(row);
         }
     }
 
@@ -71,43 +84,47 @@ impl Shelf {
         row.rest = self.boxes.remove(row.rest, row.others(), place);
     }
 
-    fn remove_sorted(&mut self, lane: u32, row: &mut Row, pool: &Pool, slot: u32) {
-        let known = self.keys.remove(triple(lane, pool.local(slot), slot));
+    fn remove_sorted(&mut self, cabinet: u32, row: &mut Row, pool: &Pool, slot: u32) {
+        let spot = Spot::new(pool.local(slot), slot);
+        let known = self.cabinets.remove(cabinet, self.looked(slot), spot);
         assert!(known, "{MISPLACED}");
-        if row.lowest.slot == slot && row.count > 1 {
-            let first = self.keys.first_from(triple(lane, 0, 0));
-            let first = first.expect("a lane of several is sorted");
-            row.lowest = Spot::new((first >> 32) as u64, first as u32);
+        if row.lowest.slot == slot {
+            row.lowest = self.cabinets.lowest(cabinet).expect("a cabinet holds some");
         }
     }
 
-    /// Moves all requests of a row into the set.
+    /// Moves all requests of a row from its box into a cabinet.
     #[cold]
-    fn sort(&mut self, lane: u32, row: &mut Row) {
-        let others = self.boxes.get(row.rest, row.others());
-        for spot in others.iter().chain([&row.lowest]) {
-            self.keys.insert(triple(lane, spot.at(), spot.slot));
+    fn sort(&mut self, row: &mut Row) {
+        let cabinet = self.cabinets.make();
+        for &spot in self.others(row).to_vec().iter().chain([&row.lowest]) {
+            self.cabinets.add(cabinet, Place::default(), spot);
         }
         self.boxes.free(row.rest);
-        row.rest = NIL;
+        row.rest = NO_BOX | cabinet;
+    }
+
+    /// Moves the few requests that are left of a row from its cabinet into a box.
+    #[cold]
+    fn unsort(&mut self, row: &mut Row) {
+        let Some(cabinet) = row.cabinet() else { return };
+        let mut rest = 0;
+        for (count, spot) in self.cabinets.spots(cabinet).skip(1).enumerate() {
+            rest = self.boxes.add(rest, count, spot);
+        }
+        self.cabinets.free(cabinet);
+        row.rest = rest;
     }
 
     /// Collects into `run`, ascending, the request at `slot` and those that follow it without a
     /// gap, as far as the limit allows.
-    pub fn gather(
-        &self,
-        (lane, row): (u32, &Row),
-        pool: &Pool,
-        slot: u32,
-        limit: Limit,
-        run: &mut Vec<u32>,
-    ) {
+    pub fn gather(&self, row: &Row, pool: &Pool, slot: u32, limit: Limit, run: &mut Vec<u32>) {
         run.clear();
         run.push(slot);
         let mut left = limit.without(pool.get(slot).length());
         let mut end = pool.get(slot).local_extent().end();
         while left.requests > 0 {
-            let Some(next) = self.starting(lane, row, end) else { break };
+            let Some(next) = self.starting(row, slot, end) else { break };
             let length = pool.get(next).length();
             if length == 0 || !left.takes(length) {
                 break;
@@ -123,24 +140,24 @@ impl Shelf {
         *self = Shelf::new();
     }
 
-    /// Begins to load what a newcomer to a row at an offset needs.
+    /// Begins to load what it takes to put the request at `slot`, which begins at an offset, into a
+    /// row or to take it out.
     #[inline]
-    pub fn touch_end(&self, lane: u32, row: &Row, at: u64) {
-        if row.is_sorted() {
-            self.keys.expect(triple(lane, at, 0));
+    pub fn touch(&mut self, row: &Row, slot: u32, at: u64) {
+        if let Some(cabinet) = row.cabinet() {
+            let place = self.cabinets.find(cabinet, Place::default(), Spot::new(at, slot));
+            self.looked[slot as usize % LOOKED] = Looked { slot, place };
+            self.cabinets.touch(cabinet, place);
         } else if row.others() > 0 {
             self.boxes.touch(row.rest, row.others());
         }
     }
 
-    /// Begins to load what it needs to take a request at an offset out of a row.
+    /// Where a request was looked for, if it was; the others are lowest, mostly.
     #[inline]
-    pub fn touch(&self, lane: u32, row: &Row, at: u64) {
-        if row.is_sorted() {
-            self.keys.expect(triple(lane, at, 0));
-        } else if row.others() > 0 {
-            self.boxes.touch(row.rest, row.others());
-        }
+    fn looked(&self, slot: u32) -> Place {
+        let looked = self.looked[slot as usize % LOOKED];
+        if looked.slot == slot { looked.place } else { Place::default() }
     }
 
     /// Begins to load what it needs to take the lowest out of a row.
@@ -149,7 +166,7 @@ impl Shelf {
         if row.count > 0 {
             pool.touch_leaving(row.lowest.slot);
         }
-        if !row.is_sorted() && row.others() > 0 {
+        if row.cabinet().is_none() && row.others() > 0 {
             self.boxes.touch_end(row.rest, row.others());
         }
     }
@@ -159,20 +176,17 @@ impl Shelf {
         if row.count > 0 {
             pool.touch_leaving(row.lowest.slot);
         }
-        if !row.is_sorted() {
-            self.others(row)
-                .iter()
-                .rev()
-                .take(AHEAD)
-                .for_each(|spot| pool.touch_leaving(spot.slot));
+        if row.cabinet().is_none() {
+            let others = self.others(row).iter().rev().take(AHEAD);
+            others.for_each(|spot| pool.touch_leaving(spot.slot));
         }
     }
 
-    /// The request of a lane that begins at an offset; of several the one with the lowest slot.
-    fn starting(&self, lane: u32, row: &Row, at: u64) -> Option<u32> {
-        if row.is_sorted() {
-            let key = self.keys.first_from(triple(lane, at, 0))?;
-            return (key >> 32 == triple(lane, at, 0) >> 32).then_some(key as u32);
+    /// The request of a row that begins at an offset, not far behind that of `near`; of several the
+    /// one with the lowest slot.
+    fn starting(&self, row: &Row, near: u32, at: u64) -> Option<u32> {
+        if let Some(cabinet) = row.cabinet() {
+            return self.cabinets.starting(cabinet, self.looked(near), at).map(|spot| spot.slot);
         }
         let lowest = Some(&row.lowest).filter(|_| row.count > 0);
         let mut ascending = lowest.into_iter().chain(self.others(row).iter().rev());
@@ -180,7 +194,7 @@ impl Shelf {
         (spot.at() == at).then_some(spot.slot)
     }
 
-    /// All but the lowest of a row that is not in the set.
+    /// All but the lowest of a row that has no cabinet.
     #[inline]
     fn others(&self, row: &Row) -> &[Spot] {
         match row.others() {
@@ -212,8 +226,16 @@ impl Row {
         (self.count as usize).saturating_sub(1)
     }
 
-    const fn is_sorted(&self) -> bool {
-        self.rest == NIL
+    /// The cabinet that all requests are in, if they are in one.
+    #[inline]
+    const fn cabinet(&self) -> Option<u32> {
+        if self.rest >= NO_BOX { Some(self.rest & NUMBERS) } else { None }
+    }
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Shelf::new()
     }
 }
 
@@ -227,6 +249,13 @@ const MISPLACED: &str = "a request on the shelf is in its place";
 
 /// Requests that are loaded before they are needed.
 const AHEAD: usize = 7;
+
+/// Requests beside the lowest with which a row returns from its cabinet into a box: far fewer than made
+/// it leave.
+const FEW: usize = MOST / 4;
+
+/// Requests that were looked for and are remembered: more than are under way at a time.
+const LOOKED: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -273,15 +302,15 @@ mod tests {
             if set.is_empty() || (state >> 40) % 8 < if growing { 5 } else { 2 } {
                 let at = (state >> 44) % 300 * 10;
                 let slot = pool.insert(request(at));
-                shelf.add(lane as u32, row, &pool, slot);
+                shelf.add(row, &pool, slot);
                 set.insert((at, slot));
             } else {
                 let pick = if count % 3 == 0 { (state >> 50) as usize % set.len() } else { 0 };
                 let (at, slot) = *set.iter().nth(pick).unwrap();
                 let mut run = Vec::new();
-                shelf.gather((lane as u32, row), &pool, slot, Limit::NONE, &mut run);
+                shelf.gather(row, &pool, slot, Limit::NONE, &mut run);
                 assert_eq!(run, follow(set, slot, at + 10));
-                shelf.remove(lane as u32, row, &pool, slot);
+                shelf.remove(row, &pool, slot);
                 pool.remove(slot);
                 set.remove(&(at, slot));
             }

@@ -1,16 +1,17 @@
 //! A store of values by slot number that grows in pieces: no value moves, and no growth copies all.
 
-/// Values of one type, each at a slot that stays its own until it is removed.
+/// Values of one type, each at a slot that stays its own until it is removed; so many in one piece of
+/// memory.
 #[derive(Debug)]
-pub struct Slab<T> {
+pub struct Slab<T, const CHUNK: usize = 512> {
     chunks: Vec<Vec<T>>,
     free: Vec<u32>,
     live: usize,
 }
 
-impl<T: Copy> Slab<T> {
+impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
     /// An empty slab; it allocates at the first insertion.
-    pub const fn new() -> Slab<T> {
+    pub const fn new() -> Slab<T, CHUNK> {
         Slab { chunks: Vec::new(), free: Vec::new(), live: 0 }
     }
 
@@ -86,22 +87,21 @@ impl<T: Copy> Slab<T> {
     }
 }
 
-impl<T: Copy> Default for Slab<T> {
+impl<T: Copy, const CHUNK: usize> Default for Slab<T, CHUNK> {
     fn default() -> Self {
         Slab::new()
     }
 }
 
-/// Values in one piece of memory: large enough to be rare, small enough to waste little.
-const CHUNK: usize = 512;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const CHUNK: usize = 512;
+
     #[test]
     fn keeps_values_apart_over_chunks_and_reuse() {
-        let mut slab = Slab::new();
+        let mut slab = Slab::<u64>::new();
         let slots: Vec<u32> = (0..3 * CHUNK as u64).map(|n| slab.insert(n)).collect();
         for (n, &slot) in slots.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
             assert_eq!(slab.remove(slot), n as u64);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_empty_slab_gives_its_memory_back() {
-        let mut slab = Slab::new();
+        let mut slab = Slab::<u64>::new();
         let slots: Vec<u32> = (0..10 * CHUNK as u64).map(|n| slab.insert(n)).collect();
         for slot in slots {
             slab.remove(slot);
