@@ -2,7 +2,7 @@
 
 use crate::policy::Load;
 use crate::queue::{Lanes, Row, Shelf, Timeline, advance};
-use crate::request::ServerId;
+use crate::request::{Request, ServerId};
 use crate::time::{Span, Time};
 
 /// The oldest request of a server, if it arrived so long ago that it goes before all others.
@@ -11,41 +11,34 @@ use crate::time::{Span, Time};
 /// from then on they leave in order of arrival.
 pub(super) fn overdue(queue: &Timeline, server: ServerId, now: Time, age: Span) -> Option<u32> {
     let oldest = queue.list(server).head()?;
-    (queue.get(oldest).arrived + age <= now).then_some(oldest)
+    is_overdue(&queue.get(oldest), now, age).then_some(oldest)
 }
 
-/// Begins to load what those need that are overdue and go next, once a request of `server` went.
+/// Whether a request arrived so long ago.
+pub(super) fn is_overdue(request: &Request, now: Time, age: Span) -> bool {
+    request.arrived + age <= now
+}
+
+/// Begins to load what those need that will be overdue next, once one that was has gone.
 ///
-/// Servers take turns, so it is known whose turn comes in how many steps. What is needed is found one
-/// thing after the other, each a few steps before the next.
+/// They go in order of arrival, whatever goes between them. What is needed is found one thing after the
+/// other, each a few steps before the next.
 pub(super) fn prepare<T: Copy + Default>(
     queue: &Timeline,
     server: ServerId,
-    now: Time,
-    age: Span,
     (lanes, shelf): (&Lanes<T>, &mut Shelf),
     row: impl Fn(&T) -> &Row,
 ) {
-    let servers = queue.servers();
-    let coming = |steps: u32| {
-        let server = ServerId((server.0 + steps) % servers);
-        match (steps - 1) / servers {
-            0 => queue.list(server).head(),
-            behind => queue.oldest(server).nth(behind as usize),
-        }
-    };
-    if coming(1).is_none_or(|slot| queue.get(slot).arrived + age > now) {
-        return;
-    }
-    if let Some(slot) = coming(8) {
-        queue.pool().touch_leaving(slot);
-    }
-    for (step, steps) in [(1, 6), (2, 4), (3, 2)] {
-        if let Some(slot) = coming(steps) {
-            let request = queue.get(slot);
-            if request.arrived + age <= now {
-                advance(step, (slot, &request), lanes, shelf, &row);
-            }
+    // With several servers there are as many steps between two of one.
+    let places = if queue.servers() == 1 { [1, 3, 5, 7] } else { [0, 1, 2, 3] };
+    let mut oldest = queue.oldest(server);
+    let mut walked = 0;
+    for (place, step) in places.into_iter().zip([3, 2, 1, 0]) {
+        let Some(slot) = oldest.nth(place - walked) else { return };
+        walked = place + 1;
+        match step {
+            0 => queue.pool().touch_leaving(slot),
+            _ => advance(step, (slot, &queue.get(slot)), lanes, shelf, &row),
         }
     }
 }

@@ -95,11 +95,15 @@ impl Aioli {
     fn first(&mut self, now: Time, server: ServerId, room: &Room) -> Option<u32> {
         let limit = room.left(server).min(self.batch);
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
-            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
-                self.settle();
+            if self.servers[server.index()].turn.is_none() || self.lobby.has(slot) {
+                self.settle(); // None of an object that has its turn stays in the lobby.
             }
             let lane = self.lane(slot);
             self.gather(lane, slot, limit);
+            if self.lobby.could_join(self.queue.pool(), &self.run) {
+                self.settle();
+                self.gather(lane, slot, limit);
+            }
             return Some(lane);
         }
         if let Some(lane) = self.go_on(server, limit) {
@@ -225,12 +229,12 @@ impl Aioli {
     }
 
     /// Begins to load what goes next.
-    fn prepare(&mut self, now: Time, server: ServerId) {
-        if self.queue.len() <= CACHED {
+    fn prepare(&mut self, server: ServerId, overdue: bool) {
+        if self.queue.len() <= CACHED || !overdue {
             return;
         }
         let shelves = (&self.lanes, &mut self.shelf);
-        aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
+        aging::prepare(&self.queue, server, shelves, |lane| &lane.row);
     }
 
     /// Charges a batch to the turn of its lane, which begins with it unless it has begun.
@@ -309,7 +313,7 @@ impl Policy for Aioli {
                     && room.admits(&self.queue.get(self.run[0]))
                 {
                     let batch = self.issue(server, lane);
-                    self.prepare(now, server);
+                    self.prepare(server, aging::is_overdue(batch.first(), now, self.settings.age));
                     return Decision::Issue(batch);
                 }
             }

@@ -179,13 +179,14 @@ impl Mlf {
     }
 
     /// Begins to load what goes next: the lanes whose turns come, or what is overdue.
-    fn prepare(&mut self, now: Time, server: ServerId) {
+    fn prepare(&mut self, server: ServerId, overdue: bool) {
         if self.queue.len() <= CACHED {
             return;
         }
-        let shelves = (&self.lanes, &mut self.shelf);
-        let age = self.settings.age;
-        aging::prepare(&self.queue, server, now, age, shelves, |lane| &lane.qualified);
+        if overdue {
+            let shelves = (&self.lanes, &mut self.shelf);
+            aging::prepare(&self.queue, server, shelves, |lane| &lane.qualified);
+        }
         let mut next = self.servers[server.index()].head();
         for _ in 0..TURNS_AHEAD {
             let Some(lane) = next else { return };
@@ -282,7 +283,7 @@ impl Policy for Mlf {
                     && room.admits(&self.queue.get(self.run[0]))
                 {
                     let batch = self.issue(server, lane);
-                    self.prepare(now, server);
+                    self.prepare(server, aging::is_overdue(batch.first(), now, self.settings.age));
                     return Decision::Issue(batch);
                 }
             }

@@ -82,7 +82,7 @@ impl Sjf {
     /// The request that goes next to a server, and its lane.
     fn first(&mut self, now: Time, server: ServerId) -> Option<(u32, u32)> {
         if let Some(slot) = aging::overdue(&self.queue, server, now, self.settings.age) {
-            if self.lobby.has(self.queue.pool(), LaneKey::object(&self.queue.get(slot))) {
+            if self.lobby.has(slot) {
                 self.settle();
             }
             return Some((self.lane(slot), slot));
@@ -96,12 +96,19 @@ impl Sjf {
         let server = self.queue.get(slot).server;
         let mut run = std::mem::take(&mut self.run);
         let limit = room.left(server).min(self.batch);
-        let row = &self.lanes.get(lane).row;
-        self.shelf.gather(row, self.queue.pool(), slot, limit, &mut run);
+        self.gather(lane, slot, limit, &mut run);
+        if self.lobby.could_join(self.queue.pool(), &run) {
+            self.settle();
+            self.gather(lane, slot, limit, &mut run);
+        }
         self.rotation.served(server);
         let batch = Batch::gathered(&run, |slot| self.remove(lane, slot));
         self.run = run;
         batch
+    }
+
+    fn gather(&self, lane: u32, slot: u32, limit: Limit, run: &mut Vec<u32>) {
+        self.shelf.gather(&self.lanes.get(lane).row, self.queue.pool(), slot, limit, run);
     }
 
     /// Puts the requests of the lobby into their lanes.
@@ -125,12 +132,14 @@ impl Sjf {
     }
 
     /// Begins to load what goes next.
-    fn prepare(&mut self, now: Time, server: ServerId) {
+    fn prepare(&mut self, server: ServerId, overdue: bool) {
         if self.queue.len() <= CACHED {
             return;
         }
-        let shelves = (&self.lanes, &mut self.shelf);
-        aging::prepare(&self.queue, server, now, self.settings.age, shelves, |lane| &lane.row);
+        if overdue {
+            let shelves = (&self.lanes, &mut self.shelf);
+            aging::prepare(&self.queue, server, shelves, |lane| &lane.row);
+        }
         if let Some(lane) = self.sizes[server.index()].first() {
             self.lanes.touch(lane);
         }
@@ -194,7 +203,7 @@ impl Policy for Sjf {
                     && room.admits(&self.queue.get(slot))
                 {
                     let batch = self.issue(room, lane, slot);
-                    self.prepare(now, server);
+                    self.prepare(server, aging::is_overdue(batch.first(), now, self.settings.age));
                     return Decision::Issue(batch);
                 }
             }

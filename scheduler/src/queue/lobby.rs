@@ -29,10 +29,24 @@ impl Lobby {
         admits
     }
 
-    /// Whether there is a request for this object.
+    /// Whether this request is in it.
     #[inline]
-    pub fn has(&self, pool: &Pool, key: LaneKey) -> bool {
-        self.slots.iter().any(|&slot| LaneKey::object(&pool.get(slot)) == key)
+    pub fn has(&self, slot: u32) -> bool {
+        self.slots.contains(&slot)
+    }
+
+    /// Whether there is a request that begins within a run, or where it ends: it could be a member.
+    #[inline]
+    pub fn could_join(&self, pool: &Pool, run: &[u32]) -> bool {
+        if self.slots.is_empty() {
+            return false;
+        }
+        let (first, last) = (pool.get(run[0]), pool.get(run[run.len() - 1]));
+        let begin = first.local..=last.local_extent().end();
+        let mut waiting = self.slots.iter().map(|&slot| pool.get(slot));
+        waiting.any(|request| {
+            begin.contains(&request.local) && LaneKey::object(&request) == LaneKey::object(&first)
+        })
     }
 
     /// Whether nobody is in it.
