@@ -5,7 +5,7 @@
 //! the one that belongs before the head is often just about to come.
 
 use crate::policy::OutOfRange;
-use crate::queue::{NIL, Slab, ask};
+use crate::queue::{NIL, Slab};
 use crate::time::{Span, Time};
 
 /// What was issued from an object lately.
@@ -55,7 +55,7 @@ impl Pasts {
     /// Begins to load the past of an object, if it has one.
     pub(super) fn touch(&self, id: PastId) {
         if id.0 != NIL {
-            ask(self.0.get(id.0));
+            self.0.touch(id.0);
         }
     }
 

@@ -118,6 +118,12 @@ impl Sjf {
         }
         let slots = self.lobby.empty();
         approach(&slots, self.queue.pool(), &self.lanes, &mut self.shelf, |lane| &lane.row);
+        for &slot in &slots {
+            let request = self.queue.get(slot);
+            if let Some(lane) = self.lanes.guess(LaneKey::object(&request)) {
+                self.sizes[request.server.index()].touch(self.lanes.get(lane).place);
+            }
+        }
         slots.iter().for_each(|&slot| self.place(slot));
         self.lobby.give_back(slots);
     }

@@ -15,9 +15,6 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// No spot is lower.
-    pub(super) const LEAST: Spot = Spot::new(0, 0);
-
     pub(super) const fn new(at: u64, slot: u32) -> Spot {
         Spot { high: (at >> 32) as u32, low: at as u32, slot }
     }
@@ -79,10 +76,11 @@ impl Boxes {
         number
     }
 
-    /// Begins to load what is in a box with `count` in it.
+    /// Begins to load what is in a box with `count` in it, and the place of one more.
     #[inline]
     pub(super) fn touch(&self, number: u32, count: usize) {
-        self.get(number, count).iter().step_by(LINE).for_each(ask);
+        let spots = self.get(number, (count + 1).min(capacity(number)));
+        spots.iter().step_by(LINE).chain(spots.last()).for_each(ask);
     }
 
     /// Begins to load the end of a box with `count` in it, where the lowest are.

@@ -5,8 +5,10 @@
 //! longer than to look into it; so whoever has looked for one says where it was.
 
 mod drawer;
+mod lows;
 
 use drawer::{Drawer, WIDTH};
+use lows::Lows;
 
 use super::Slab;
 use super::boxes::Spot;
@@ -22,14 +24,14 @@ pub(super) struct Cabinets {
 #[derive(Debug, Default)]
 struct Cabinet {
     /// Where each column begins; nothing lower is in it.
-    lows: Vec<Spot>,
+    lows: Lows,
     columns: Vec<Column>,
 }
 
 #[derive(Debug, Default)]
 struct Column {
     /// Where each drawer begins, likewise.
-    lows: Vec<Spot>,
+    lows: Lows,
     /// None of them is empty, but for the last that is left in a cabinet.
     drawers: Vec<u32>,
 }
@@ -49,8 +51,8 @@ impl Cabinets {
             self.cabinets.len() as u32 - 1
         });
         let drawer = self.drawers.insert(Drawer::EMPTY);
-        let column = Column { lows: vec![Spot::LEAST], drawers: vec![drawer] };
-        self.cabinets[number as usize] = Cabinet { lows: vec![Spot::LEAST], columns: vec![column] };
+        let column = Column { lows: Lows::one(), drawers: vec![drawer] };
+        self.cabinets[number as usize] = Cabinet { lows: Lows::one(), columns: vec![column] };
         number
     }
 
@@ -187,18 +189,18 @@ impl Cabinet {
     }
 
     fn find(&self, spot: Spot) -> Place {
-        let column = position(&self.lows, spot);
-        let drawer = position(&self.columns[column].lows, spot);
+        let column = self.lows.position(spot);
+        let drawer = self.columns[column].lows.position(spot);
         Place { column: column as u32, drawer: drawer as u32 }
     }
 
     /// The drawer behind one, and where it begins.
     fn behind(&self, place: Place) -> Option<(Place, Spot)> {
         let column = &self.columns[place.column as usize];
-        if let Some(&low) = column.lows.get(place.drawer as usize + 1) {
+        if let Some(low) = column.lows.get(place.drawer as usize + 1) {
             return Some((Place { drawer: place.drawer + 1, ..place }, low));
         }
-        let low = *self.lows.get(place.column as usize + 1)?;
+        let low = self.lows.get(place.column as usize + 1)?;
         Some((Place { column: place.column + 1, drawer: 0 }, low))
     }
 
@@ -214,7 +216,7 @@ impl Cabinet {
                 lows: column.lows.split_off(half),
                 drawers: column.drawers.split_off(half),
             };
-            self.lows.insert(at + 1, upper.lows[0]);
+            self.lows.insert(at + 1, upper.lows.get(0).expect("half a column is not empty"));
             self.columns.insert(at + 1, upper);
         }
     }
@@ -227,25 +229,13 @@ impl Cabinet {
         let gone = column.drawers.remove(place.drawer as usize);
         if column.drawers.is_empty() {
             self.columns.remove(at);
-            forget(&mut self.lows, at);
-            self.columns[0].lows[0] = Spot::LEAST;
+            self.lows.forget(at);
+            self.columns[0].lows.begin_least();
         } else {
-            forget(&mut column.lows, place.drawer as usize);
+            column.lows.forget(place.drawer as usize);
         }
         gone
     }
-}
-
-/// The last of those that begin at a spot or before it.
-#[inline]
-fn position(lows: &[Spot], spot: Spot) -> usize {
-    let key = spot.key();
-    lows.partition_point(|low| low.key() <= key).saturating_sub(1)
-}
-
-/// Forgets where a piece begins that is gone.
-fn forget(lows: &mut Vec<Spot>, at: usize) {
-    lows.remove(if at == 0 && lows.len() > 1 { 1 } else { at });
 }
 
 /// Drawers in a column at most.

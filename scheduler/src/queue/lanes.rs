@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{NIL, Slab, Table, ask, mix};
+use super::{NIL, Slab, Table, mix};
 use crate::request::{Operation, Request, ServerId};
 
 /// What a lane is found by.
@@ -114,7 +114,7 @@ impl<T: Copy + Default> Lanes<T> {
     /// Begins to load a lane.
     #[inline]
     pub fn touch(&self, lane: u32) {
-        ask(self.lanes.get(lane));
+        self.lanes.touch(lane);
     }
 
     /// Takes note that a lane is empty and in no ring: sooner or later it is forgotten. The state of

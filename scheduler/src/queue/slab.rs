@@ -1,5 +1,7 @@
 //! A store of values by slot number that grows in pieces: no value moves, and no growth copies all.
 
+use super::ask;
+
 /// Values of one type, each at a slot that stays its own until it is removed; so many in one piece of
 /// memory.
 #[derive(Debug)]
@@ -74,6 +76,15 @@ impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut T {
         &mut self.chunks[slot as usize / CHUNK][slot as usize % CHUNK]
+    }
+
+    /// Begins to load the value at `slot`, which may lie on two lines of the cache: the other one is that
+    /// where the next value begins.
+    #[inline]
+    pub fn touch(&self, slot: u32) {
+        let chunk = &self.chunks[slot as usize / CHUNK];
+        ask(&chunk[slot as usize % CHUNK]);
+        chunk.get(slot as usize % CHUNK + 1).into_iter().for_each(ask);
     }
 
     /// Gives the memory of a past peak back, all but one chunk.
