@@ -3,6 +3,7 @@
 //! The lowest stands last: whoever takes it needs one line of memory, and the next is on it too.
 
 use super::ask;
+use super::slab::piece;
 
 /// Where a request begins in its server's object, and its slot: what it is sorted by.
 ///
@@ -41,7 +42,7 @@ pub(super) struct Boxes {
 /// All boxes of one size.
 #[derive(Debug, Default)]
 struct Size {
-    pieces: Vec<Vec<Spot>>,
+    pieces: Vec<Box<[Spot; PIECE]>>,
     free: Vec<u32>,
     made: u32,
 }
@@ -99,7 +100,7 @@ impl Boxes {
     #[inline]
     fn place(&self, number: u32) -> (&[Spot], usize) {
         let at = (number & NUMBERS) as usize * capacity(number);
-        (&self.sizes[size_of(number)].pieces[at / PIECE], at % PIECE)
+        (&self.sizes[size_of(number)].pieces[at / PIECE][..], at % PIECE)
     }
 
     #[inline]
@@ -128,7 +129,7 @@ impl Boxes {
         assert!(place <= NUMBERS, "fewer than 2^29 boxes fit in memory");
         let number = (size as u32) << NUMBER_BITS | place;
         if place as usize * capacity(number) / PIECE == boxes.pieces.len() {
-            boxes.pieces.push(vec![Spot::default(); PIECE]);
+            boxes.pieces.push(piece(Spot::default()));
         }
         number
     }

@@ -242,7 +242,7 @@ impl Cabinet {
 const DRAWERS: usize = 128;
 
 /// Drawers in one piece of memory.
-const PIECE: usize = 32;
+const PIECE: usize = 64;
 
 /// So many spots in two drawers fit well into one.
 const JOINED: usize = WIDTH * 3 / 4;

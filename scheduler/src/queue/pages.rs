@@ -2,6 +2,7 @@
 //! walks through memory, which costs the same however long the line is.
 
 use super::packed::Packed;
+use super::slab::piece;
 use super::{NIL, Slab, Table, ask, spread};
 use crate::request::{Request, RequestId};
 
@@ -37,7 +38,7 @@ pub struct Line {
 #[derive(Debug, Default)]
 struct Size {
     /// Pieces of memory, each cut into pages.
-    pieces: Vec<Vec<Node>>,
+    pieces: Vec<Box<[Node; PIECE]>>,
     pages: Slab<Page>,
 }
 
@@ -280,14 +281,14 @@ impl Size {
         let place = self.pages.insert(page) << size;
         assert!(place <= PLACES, "fewer than 2^29 requests fit in memory");
         if place as usize / PIECE == self.pieces.len() {
-            self.pieces.push(vec![Node { request: Packed::NONE, order: GONE }; PIECE]);
+            self.pieces.push(piece(Node { request: Packed::NONE, order: GONE }));
         }
         place
     }
 
     /// All requests on these pages, and their places.
     fn slots(&self) -> impl Iterator<Item = (u32, &Node)> {
-        let nodes = (0..).zip(self.pieces.iter().flatten());
+        let nodes = (0..).zip(self.pieces.iter().flat_map(|piece| piece.iter()));
         nodes.filter(|(_, node)| node.order != GONE)
     }
 }

@@ -11,7 +11,7 @@ use crate::request::{Request, RequestId};
 /// kept up for as many arrivals as it was large: they pay for it, and nobody does without cancels.
 #[derive(Debug, Default)]
 pub struct Pool {
-    nodes: Slab<Node>,
+    nodes: Slab<Node, PIECE>,
     roll: Roll,
     ids: Table,
     /// Arrivals for which the index is still kept up; with none left there is no index.
@@ -175,6 +175,9 @@ impl Node {
 /// million requests a second.
 const MARK_BITS: u32 = 16;
 const MARK_MASK: u64 = (1 << MARK_BITS) - 1;
+
+/// Requests in one piece of memory.
+const PIECE: usize = 1_024;
 
 /// Arrivals for which even a small index is kept up.
 const LEAST_KEPT: usize = 1_024;

@@ -1,5 +1,6 @@
 //! Who came when: slots in order of arrival, of which any may leave.
 
+use super::slab::piece;
 use super::{NIL, Slab, ask};
 
 /// Lists of slots on sheets, oldest first.
@@ -10,9 +11,9 @@ use super::{NIL, Slab, ask};
 pub(super) struct Roll {
     sheets: Slab<Sheet>,
     /// What is written on the sheets, some in a piece of memory: apart, as to strike off does not need it.
-    pieces: Vec<Vec<u32>>,
+    pieces: Vec<Box<[u32; PIECE * WIDTH]>>,
     /// For each slot its sheet, and in the lowest bits its place there.
-    places: Slab<u32>,
+    places: Slab<u32, PLACES>,
 }
 
 /// A list of slots, oldest first.
@@ -129,7 +130,7 @@ impl Roll {
         let sheet = self.sheets.insert(Sheet { taken: 0, len: 0, before: list.last, behind: NIL });
         assert!(sheet < NIL >> PLACE_BITS, "fewer than 2^26 sheets fit in memory");
         if sheet as usize / PIECE == self.pieces.len() {
-            self.pieces.push(vec![NIL; PIECE * WIDTH]);
+            self.pieces.push(piece(NIL));
         }
         match list.last {
             NIL => list.first = sheet,
@@ -227,8 +228,10 @@ impl Default for List {
 /// Places on a sheet.
 const WIDTH: usize = 64;
 const PLACE_BITS: u32 = WIDTH.trailing_zeros();
+/// Places of slots in one piece of memory.
+const PLACES: usize = 4_096;
 /// Sheets in one piece of memory.
-const PIECE: usize = 8;
+const PIECE: usize = 32;
 /// So many on a sheet are few.
 const FEW: u32 = WIDTH as u32 / 4;
 

@@ -6,7 +6,10 @@ use super::ask;
 /// memory.
 #[derive(Debug)]
 pub struct Slab<T, const CHUNK: usize = 512> {
-    chunks: Vec<Vec<T>>,
+    /// Where they are has to stay in the cache, so their length is not written there.
+    chunks: Vec<Box<[T; CHUNK]>>,
+    /// Slots that were ever in use since it was last empty.
+    made: usize,
     free: Vec<u32>,
     live: usize,
 }
@@ -14,7 +17,7 @@ pub struct Slab<T, const CHUNK: usize = 512> {
 impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
     /// An empty slab; it allocates at the first insertion.
     pub const fn new() -> Slab<T, CHUNK> {
-        Slab { chunks: Vec::new(), free: Vec::new(), live: 0 }
+        Slab { chunks: Vec::new(), made: 0, free: Vec::new(), live: 0 }
     }
 
     /// Stores `value` and returns its slot; a slot freed last is used first, as it is still cached.
@@ -24,14 +27,13 @@ impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
             *self.get_mut(slot) = value;
             return slot;
         }
-        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK));
+        if self.made == self.chunks.len() * CHUNK {
+            self.chunks.push(piece(value));
         }
-        let index = self.chunks.len() - 1;
-        let chunk = &mut self.chunks[index];
-        chunk.push(value);
-        let slot = index * CHUNK + chunk.len() - 1;
-        u32::try_from(slot).expect("fewer than 2^32 requests fit in memory")
+        let slot = u32::try_from(self.made).expect("fewer than 2^32 requests fit in memory");
+        self.made += 1;
+        *self.get_mut(slot) = value;
+        slot
     }
 
     /// Takes the value at `slot` out and frees the slot.
@@ -51,8 +53,7 @@ impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
         let mut free = self.free.clone();
         free.sort_unstable();
         let mut free = free.into_iter().peekable();
-        let used = self.chunks.iter().map(Vec::len).sum::<usize>();
-        let all = 0..u32::try_from(used).expect("slots are u32");
+        let all = 0..u32::try_from(self.made).expect("slots are u32");
         all.filter(|slot| free.next_if_eq(slot).is_none()).collect()
     }
 
@@ -90,9 +91,7 @@ impl<T: Copy, const CHUNK: usize> Slab<T, CHUNK> {
     /// Gives the memory of a past peak back, all but one chunk.
     fn reset(&mut self) {
         self.chunks.truncate(1);
-        if let Some(chunk) = self.chunks.first_mut() {
-            chunk.clear();
-        }
+        self.made = 0;
         self.free.clear();
         self.free.shrink_to(CHUNK);
     }
@@ -102,6 +101,12 @@ impl<T: Copy, const CHUNK: usize> Default for Slab<T, CHUNK> {
     fn default() -> Self {
         Slab::new()
     }
+}
+
+/// A piece of memory with a value at every place.
+pub(super) fn piece<T: Copy, const LENGTH: usize>(value: T) -> Box<[T; LENGTH]> {
+    let all = vec![value; LENGTH].into_boxed_slice();
+    all.try_into().ok().expect("it is as long as it was made")
 }
 
 #[cfg(test)]
