@@ -109,11 +109,14 @@ impl Device {
     fn send(&self, unique: u64, error: i32, length: usize, fixed: &[u8], tail: &[IoSlice<'_>]) {
         let header =
             answer::Header { length: (size_of::<answer::Header>() + length) as u32, error, unique };
-        let result = match tail {
-            [] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed)]),
-            [one] => self.write(&[IoSlice::new(header.as_bytes()), IoSlice::new(fixed), *one]),
-            many => {
-                let mut parts = vec![IoSlice::new(header.as_bytes()), IoSlice::new(fixed)];
+        let header = IoSlice::new(header.as_bytes());
+        // The system looks at every part, the empty ones too.
+        let result = match (fixed, tail) {
+            ([], []) => self.write(&[header]),
+            (fixed, []) => self.write(&[header, IoSlice::new(fixed)]),
+            ([], [one]) => self.write(&[header, *one]),
+            (fixed, many) => {
+                let mut parts = vec![header, IoSlice::new(fixed)];
                 parts.extend_from_slice(many);
                 self.write(&parts)
             }

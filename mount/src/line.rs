@@ -64,14 +64,34 @@ impl Line {
 }
 
 /// A buffer of this thread, for bytes that are answered before it is used again.
+///
+/// It begins at a page: the kernel takes answers page by page, and a page of a file that lies across
+/// two of memory costs it twice as much.
 pub(crate) fn with_scratch<T>(size: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     thread_local! {
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BUFFER.with_borrow_mut(|buffer| {
-        if buffer.len() < size {
-            buffer.resize(size.next_power_of_two(), 0);
+        if buffer.len() < size + PAGE {
+            *buffer = vec![0; size.next_power_of_two() + PAGE];
         }
-        use_it(&mut buffer[..size])
+        let start = buffer.as_ptr().align_offset(PAGE);
+        use_it(&mut buffer[start..start + size])
     })
+}
+
+const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_buffer_begins_at_a_page() {
+        for size in [1, 4096, 4097, 1 << 20, 100] {
+            with_scratch(size, |buffer| {
+                assert_eq!((buffer.len(), buffer.as_ptr() as usize % PAGE), (size, 0));
+            });
+        }
+    }
 }

@@ -283,6 +283,11 @@ pub(super) fn removexattr(fd: &impl AsFd, name: &CStr) -> Result<(), Errno> {
 pub(super) fn preadv(fd: &impl AsFd, into: &mut [IoSliceMut<'_>], at: i64) -> Result<usize, Errno> {
     let count = into.len() as i32;
     let raw = fd.as_fd().as_raw_fd();
+    if let [only] = into {
+        // SAFETY: the buffer is writable. A list of one costs the system more than one.
+        let mut read = || unsafe { libc::pread(raw, only.as_mut_ptr().cast(), only.len(), at) };
+        return retry(|| check_size(read()));
+    }
     retry(|| {
         // SAFETY: `IoSliceMut` has the layout of `iovec`, and its buffers are writable.
         check_size(unsafe { libc::preadv(raw, into.as_mut_ptr().cast(), count, at) })
@@ -297,6 +302,11 @@ pub(super) fn pwritev2(
     flags: i32,
 ) -> Result<usize, Errno> {
     let (count, raw) = (from.len() as i32, fd.as_fd().as_raw_fd());
+    if let ([only], 0) = (from, flags) {
+        // SAFETY: the buffer is readable.
+        let write = || unsafe { libc::pwrite(raw, only.as_ptr().cast(), only.len(), at) };
+        return retry(|| check_size(write()));
+    }
     retry(|| {
         // SAFETY: `IoSlice` has the layout of `iovec`, and its buffers are readable.
         check_size(unsafe { libc::pwritev2(raw, from.as_ptr().cast(), count, at, flags) })
