@@ -143,7 +143,25 @@ fn files_of_three_layouts_are_queued_at_the_daemons_that_ceph_names() {
         (0..LAYOUTS.len()).for_each(|number| read_all(&mount.path().join(format!("file{number}"))));
     }
     assert_eq!(asked(), before);
-    let cost: u64 = said("status", mount.path())["layout_cost_ns_p50"].as_u64().unwrap();
-    println!("asking Ceph for a layout took {} us at the median", cost / 1_000);
     drop(mount);
+    measure_the_asking(&cluster);
 }
+
+/// Says what it costs to ask for the layouts of many files, each opened for the first time.
+fn measure_the_asking(cluster: &Cluster) {
+    let names: Vec<_> = (0..MANY).map(|number| format!("many{number}")).collect();
+    for name in &names {
+        std::fs::write(cluster.path().join(name), name).unwrap();
+    }
+    let mount = Mount::over(&cluster.path(), &[]);
+    for name in &names {
+        assert_eq!(std::fs::read_to_string(mount.path().join(name)).unwrap(), *name);
+    }
+    let status = said("status", mount.path());
+    assert_eq!(status["layouts_asked"].as_u64(), Some(MANY));
+    let cost = status["layout_cost_ns_p50"].as_u64().unwrap();
+    println!("asking Ceph for a layout took {} us at the median of {MANY}", cost / 1_000);
+}
+
+/// Files that are asked for.
+const MANY: u64 = 200;
