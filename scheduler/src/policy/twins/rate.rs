@@ -146,10 +146,11 @@ impl Rate {
 }
 
 impl Shown {
-    /// What has faded to less than a byte or a nanosecond is forgotten: its ratio says nothing.
+    /// What has faded to next to nothing is forgotten: its ratio says nothing. A single byte has not,
+    /// when the next one comes.
     fn fade(&mut self) {
         *self = Shown { bytes: fade(self.bytes), busy: fade(self.busy) };
-        if self.bytes < SCALE || self.busy < SCALE {
+        if self.bytes < FORGOTTEN || self.busy < FORGOTTEN {
             *self = Shown::default();
         }
     }
@@ -207,6 +208,8 @@ const fn fade(sum: u64) -> u64 {
 const WEIGHT: u64 = 8;
 /// Keeps what a division by [`WEIGHT`] would cut off.
 const SCALE: u64 = 1_024;
+/// An eighth of a byte, or of a nanosecond.
+const FORGOTTEN: u64 = SCALE / 8;
 /// How much more than what it did on the whole a server is ever given: what comes back together may
 /// look as if it had taken no time at all.
 const GROWTH: u64 = 2;
@@ -261,6 +264,16 @@ mod tests {
         show(&mut rate, 20, 500, &[100, 200, 300, 400]);
         assert_close(capacity(&rate, 1_000), 5_000);
         assert_close(capacity(&rate, 99), 495);
+    }
+
+    #[test]
+    fn single_bytes_have_a_rate_too() {
+        for seen in [1, 2, 3, 20] {
+            let mut rate = Rate::default();
+            show(&mut rate, seen, 1, &[100]);
+            rate.start(Time::from_nanos(999_999_999));
+            assert!(capacity(&rate, 500) >= 1, "after {seen}");
+        }
     }
 
     #[test]
