@@ -188,9 +188,14 @@ impl Mlf {
             aging::prepare(&self.queue, server, shelves, |lane| &lane.qualified);
         }
         let mut next = self.servers[server.index()].head();
-        for _ in 0..TURNS_AHEAD {
+        for turn in 0..TURNS_AHEAD {
             let Some(lane) = next else { return };
             let state = self.lanes.get(lane);
+            if turn == 0
+                && let Some(slot) = state.qualified.lowest()
+            {
+                self.queue.pool().touch_last(slot);
+            }
             self.shelf.touch_lowest(&state.qualified, self.queue.pool());
             self.pasts.touch(state.past);
             next = self.lanes.following(lane);

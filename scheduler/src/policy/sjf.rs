@@ -149,6 +149,12 @@ impl Sjf {
         if let Some(lane) = self.sizes[server.index()].first() {
             self.lanes.touch(lane);
         }
+        let next = (server.index() + 1) % self.sizes.len();
+        if let Some(lane) = self.sizes[next].first()
+            && let Some(slot) = self.lanes.get(lane).row.lowest()
+        {
+            self.queue.pool().touch_last(slot);
+        }
         let soon = (server.index() + 2) % self.sizes.len();
         if let Some(lane) = self.sizes[soon].first() {
             let lane = self.lanes.get(lane);

@@ -123,6 +123,12 @@ impl Pool {
         self.roll.touch(slot);
     }
 
+    /// Begins to load what is left to load of a request that leaves next.
+    #[inline]
+    pub fn touch_last(&self, slot: u32) {
+        self.roll.touch_sheet(slot);
+    }
+
     /// Where a request begins in its server's object.
     #[inline]
     pub fn local(&self, slot: u32) -> u64 {

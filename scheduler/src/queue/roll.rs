@@ -33,7 +33,6 @@ pub struct List {
 struct Sheet {
     /// The places of those that are still there, a bit each.
     taken: u64,
-    len: u32,
     before: u32,
     behind: u32,
 }
@@ -59,7 +58,6 @@ impl Roll {
         list.next = (place + 1) % WIDTH as u32;
         let sheet = self.sheets.get_mut(list.last);
         sheet.taken |= 1 << place;
-        sheet.len += 1;
         self.slots_mut(list.last)[place as usize] = slot;
         *self.places.get_mut(slot) = list.last << PLACE_BITS | place;
         if list.len == 0 {
@@ -75,9 +73,8 @@ impl Roll {
         let number = place >> PLACE_BITS;
         let sheet = self.sheets.get_mut(number);
         sheet.taken &= !(1 << (place % WIDTH as u32));
-        sheet.len -= 1;
         list.len -= 1;
-        match sheet.len {
+        match sheet.len() {
             0 => self.remove_sheet(list, number),
             FEW => self.join(list, number),
             _ => {}
@@ -113,6 +110,12 @@ impl Roll {
         ask(self.places.get(slot));
     }
 
+    /// Begins to load the sheet that a slot is on, once its place is loaded.
+    #[inline]
+    pub(super) fn touch_sheet(&self, slot: u32) {
+        ask(self.sheets.get(*self.places.get(slot) >> PLACE_BITS));
+    }
+
     #[inline]
     fn slots(&self, sheet: u32) -> &[u32] {
         let at = sheet as usize % PIECE * WIDTH;
@@ -127,7 +130,7 @@ impl Roll {
 
     #[cold]
     fn add_sheet(&mut self, list: &mut List) {
-        let sheet = self.sheets.insert(Sheet { taken: 0, len: 0, before: list.last, behind: NIL });
+        let sheet = self.sheets.insert(Sheet { taken: 0, before: list.last, behind: NIL });
         assert!(sheet < NIL >> PLACE_BITS, "fewer than 2^26 sheets fit in memory");
         if sheet as usize / PIECE == self.pieces.len() {
             self.pieces.push(piece(NIL));
@@ -161,7 +164,7 @@ impl Roll {
         let Sheet { before, behind, .. } = *self.sheets.get(sheet);
         for (one, other) in [(before, sheet), (sheet, behind)] {
             if one != NIL && other != NIL {
-                let together = self.sheets.get(one).len + self.sheets.get(other).len;
+                let together = self.sheets.get(one).len() + self.sheets.get(other).len();
                 if together <= 2 * FEW {
                     return self.merge(list, one, other);
                 }
@@ -181,13 +184,16 @@ impl Roll {
             }
         }
         self.slots_mut(one).copy_from_slice(&slots);
-        let sheet = self.sheets.get_mut(one);
-        (sheet.taken, sheet.len) = ((1 << count) - 1, count);
+        self.sheets.get_mut(one).taken = (1 << count) - 1;
         self.remove_sheet(list, other);
     }
 }
 
 impl Sheet {
+    const fn len(&self) -> u32 {
+        self.taken.count_ones()
+    }
+
     /// The places that are taken, ascending.
     fn places(&self) -> impl Iterator<Item = u32> + use<> {
         let rest = |taken: &u64| Some(taken & (taken - 1)).filter(|&rest| rest != 0);
