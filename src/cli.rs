@@ -166,7 +166,8 @@ struct MountArguments {
     #[arg(long, value_name = "COUNT", default_value_t = 32,
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
-    /// Read requests from the device even where the kernel offers them over io_uring
+    /// Read requests from the device even where the kernel could hand them over by io_uring. By default
+    /// root has it do so from Linux 6.14 on, others where an administrator has set enable_uring
     #[arg(long)]
     no_rings: bool,
     /// Options as mount(8) has them: ro, allow_other, cache=..., policy=..., noexec, ...

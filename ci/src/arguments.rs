@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::crowd::pound::Pound;
-use crate::program::Transport;
+use crate::program::{Through, Transport};
 use crate::speed::load::Load;
 
 /// What is to be done.
@@ -24,8 +24,8 @@ pub(crate) enum Task {
 pub(crate) struct Arguments {
     pub(crate) stages: Vec<String>,
     pub(crate) program: Choice,
-    /// How clients reach an agent in a process of its own; none if it is inside the mount.
-    pub(crate) through: Option<Transport>,
+    /// How requests reach the agent, if not as they do by default.
+    pub(crate) through: Option<Through>,
     /// How often `speed` measures each cell.
     pub(crate) rounds: usize,
     /// The most memory a mount with 64 writers may take.
@@ -70,7 +70,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
     while let Some(word) = words.next() {
         match word.to_str() {
             Some("--program") => arguments.program = program(value(word, words.next())?),
-            Some("--through") => arguments.through = transport(value(word, words.next())?)?,
+            Some("--through") => arguments.through = through(value(word, words.next())?)?,
             Some("--rounds") => arguments.rounds = number(word, words.next())?,
             Some("--minutes") => arguments.minutes = Some(number(word, words.next())?),
             Some("--memory-mib") => arguments.memory_mib = number(word, words.next())?,
@@ -85,7 +85,7 @@ fn options(words: &[OsString]) -> Result<Arguments, String> {
 fn usage(word: &str) -> String {
     format!(
         "do not understand '{word}'; usage: cargo ci [list | [--program built|yardstick|bare|PATH] \
-         [--through embedded|unix|tcp|servers] [--rounds N] [--memory-mib N] [--minutes N] [STAGE...]]"
+         [--through embedded|device|unix|tcp|servers] [--rounds N] [--memory-mib N] [--minutes N] [STAGE...]]"
     )
 }
 
@@ -98,16 +98,21 @@ fn program(value: &OsStr) -> Choice {
     }
 }
 
-fn transport(value: &OsStr) -> Result<Option<Transport>, String> {
-    match value.to_str() {
-        Some("embedded") => Ok(None),
-        Some("unix") => Ok(Some(Transport::Unix)),
-        Some("tcp") => Ok(Some(Transport::Tcp)),
-        Some("servers") => Ok(Some(Transport::Servers("64K"))),
+fn through(value: &OsStr) -> Result<Option<Through>, String> {
+    let transport = match value.to_str() {
+        Some("embedded") => return Ok(None),
+        Some("device") => return Ok(Some(Through::Device)),
+        Some("unix") => Transport::Unix,
+        Some("tcp") => Transport::Tcp,
+        Some("servers") => Transport::Servers("64K"),
         _ => {
-            Err(format!("--through needs embedded, unix, tcp or servers, not {}", value.display()))
+            let value = value.display();
+            return Err(format!(
+                "--through needs embedded, device, unix, tcp or servers, not {value}"
+            ));
         }
-    }
+    };
+    Ok(Some(transport.into()))
 }
 
 fn value<'a>(option: &OsStr, value: Option<&'a OsString>) -> Result<&'a OsStr, String> {
@@ -138,7 +143,7 @@ mod tests {
         let arguments = run(&["fsx", "--program", "bare", "--rounds", "3", "fio"]).unwrap();
         assert_eq!(arguments.stages, ["fsx", "fio"]);
         assert_eq!((arguments.program, arguments.rounds), (Choice::Bare, 3));
-        assert_eq!(run(&["--through", "tcp", "fsx"]).unwrap().through, Some(Transport::Tcp));
+        assert_eq!(run(&["--through", "tcp", "fsx"]).unwrap().through, Some(Transport::Tcp.into()));
     }
 
     #[test]
@@ -146,7 +151,7 @@ mod tests {
         assert!(run(&["--rounds"]).unwrap_err().contains("--rounds needs a value"));
         assert!(run(&["--rounds", "x"]).unwrap_err().contains("needs a number, not x"));
         let through = run(&["--through", "udp"]).unwrap_err();
-        assert!(through.contains("embedded, unix, tcp or servers, not udp"), "{through}");
+        assert!(through.contains("embedded, device, unix, tcp or servers, not udp"), "{through}");
         assert!(run(&["--fast"]).unwrap_err().contains("'--fast'"));
     }
 }

@@ -25,7 +25,6 @@ mod speed;
 mod stage;
 mod step;
 mod twins;
-mod uring;
 
 use std::process::ExitCode;
 

@@ -22,6 +22,8 @@ pub(crate) enum Program {
     Iofwd(PathBuf),
     /// The same, with data around the cache of this node.
     Direct(PathBuf),
+    /// The same, with requests read from the device.
+    Device(PathBuf),
     /// The same, with the agent in a process of its own.
     Remote {
         path: PathBuf,
@@ -47,6 +49,21 @@ pub(crate) enum Program {
     Gluster,
     /// No mount at all: the directory itself.
     Bare,
+}
+
+/// How requests reach the agent, if not as they do by default.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Through {
+    /// In the same process, read from the device.
+    Device,
+    /// In a process of its own.
+    Agent(Transport),
+}
+
+impl From<Transport> for Through {
+    fn from(transport: Transport) -> Self {
+        Self::Agent(transport)
+    }
 }
 
 /// How a client reaches its agent.
@@ -139,6 +156,7 @@ impl Program {
         let client = match self {
             Self::Iofwd(path) => client(path, cache),
             Self::Direct(path) => client(path, cache).arg("--data=direct"),
+            Self::Device(path) => client(path, cache).arg("--no-rings"),
             Self::Remote { path, transport: Transport::Servers(stripe) } => {
                 let cluster = Cluster::start(site, path, area, stripe, "")?;
                 let client = client(path, cache).arg(&cluster.sources[0]).arg(&area.point);
@@ -172,6 +190,7 @@ impl Program {
         let step = match self {
             Self::Iofwd(path)
             | Self::Direct(path)
+            | Self::Device(path)
             | Self::Remote { path, .. }
             | Self::Client { path, .. } => Step::new(path).arg("unmount"),
             Self::Yardstick { .. }

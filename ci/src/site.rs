@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::arguments::{Arguments, Choice};
 use crate::guardian::Guardian;
-use crate::program::{Program, Transport};
+use crate::program::{Program, Through};
 use crate::step::Step;
 
 /// What every stage is given.
@@ -24,8 +24,7 @@ pub(crate) struct Site {
     pub(crate) memory_mib: u64,
     choice: Choice,
     program: OnceLock<Result<Program, String>>,
-    /// How clients reach the agent, if it is apart.
-    transport: Mutex<Option<Transport>>,
+    through: Mutex<Option<Through>>,
     memory: OnceLock<Result<PathBuf, String>>,
     stage: Mutex<&'static str>,
     logs: AtomicUsize,
@@ -53,7 +52,7 @@ impl Site {
             memory_mib: arguments.memory_mib,
             choice: arguments.program.clone(),
             program: OnceLock::new(),
-            transport: Mutex::new(arguments.through),
+            through: Mutex::new(arguments.through),
             memory: OnceLock::new(),
             stage: Mutex::new(""),
             logs: AtomicUsize::new(0),
@@ -90,20 +89,23 @@ impl Site {
 
     /// What is judged; built when first asked for, so that it is never an old one.
     pub(crate) fn program(&self) -> Result<Program, String> {
-        let transport = *self.transport.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.chosen()?.clone(), transport) {
-            (Program::Iofwd(path), Some(transport)) => Ok(Program::Remote { path, transport }),
+        let through = *self.through.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.chosen()?.clone(), through) {
+            (Program::Iofwd(path), Some(Through::Device)) => Ok(Program::Device(path)),
+            (Program::Iofwd(path), Some(Through::Agent(transport))) => {
+                Ok(Program::Remote { path, transport })
+            }
             (program, _) => Ok(program),
         }
     }
 
-    /// Judges with client and agent apart.
-    pub(crate) fn through<T>(&self, transport: Transport, judge: impl FnOnce() -> T) -> T {
+    /// Judges with requests that reach the agent otherwise.
+    pub(crate) fn through<T>(&self, way: impl Into<Through>, judge: impl FnOnce() -> T) -> T {
         let set = |to| {
-            let mut now = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut now = self.through.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *now, to)
         };
-        let before = set(Some(transport));
+        let before = set(Some(way.into()));
         let judged = judge();
         set(before);
         judged

@@ -55,15 +55,7 @@ impl Comparison {
     }
 
     fn mount_all<'a>(&self, site: &'a Site) -> Result<Vec<(Subject, Mounted<'a>)>, String> {
-        let is_possible = |subject: &&Subject| match subject.obstacle() {
-            None => true,
-            Some(why) => {
-                println!("   without {}: {why}", subject.name());
-                false
-            }
-        };
-        let possible = self.subjects.iter().filter(is_possible);
-        possible.map(|subject| Ok((*subject, subject.mount(site)?))).collect()
+        self.subjects.iter().map(|subject| Ok((*subject, subject.mount(site)?))).collect()
     }
 }
 

@@ -136,7 +136,11 @@ const STAGES: &[Stage] = &[
     judge("fsx", "100,000 random operations on a file, in each cache mode", judge::fsx),
     judge("direct-fsx", "random operations on a disk, around its cache", judge::direct_fsx),
     judge("stress-ng", "the file system stressors, verifying", judge::stress_ng),
-    judge("rings", "POSIX and random operations, with requests over io_uring", judge::rings),
+    judge(
+        "device",
+        "POSIX and random operations, with requests read from the device",
+        judge::device,
+    ),
     judge("remote-pjdfstest", "POSIX, with client and agent apart", judge::remote_pjdfstest),
     judge("remote-fio", "fio verifies, with client and agent apart", judge::remote_fio),
     judge("remote-fsx", "random operations, with client and agent apart", judge::remote_fsx),

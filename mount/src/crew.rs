@@ -7,6 +7,7 @@
 //! requests. But where enough listen already, it stands by until it is called: of many who listen
 //! the one that has slept longest is woken, each time another.
 
+mod courtesy;
 mod lookout;
 mod member;
 mod patience;
@@ -15,8 +16,11 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use courtesy::Manners;
+pub use courtesy::Seen;
+pub(crate) use courtesy::is_possible as courtesy_is_possible;
 pub use lookout::{Lookout, Watched};
 use member::Member;
 pub use patience::{Looking, Patience};
@@ -38,6 +42,16 @@ pub trait Duty: Send + Sync + 'static {
     /// Whether a thread may stop listening between two calls of `serve`: nothing comes to it alone.
     fn may_stand_by(&self) -> bool {
         false
+    }
+
+    /// Whether a thread runs where the application waits for its answer, and may let it go first.
+    fn may_be_courteous(&self) -> bool {
+        false
+    }
+
+    /// What a thread has seen since it was asked last, if it may be courteous.
+    fn seen(&self, _tools: &mut Self::Tools) -> Seen {
+        Seen::default()
     }
 }
 
@@ -137,6 +151,7 @@ impl<D: Duty> Crew<D> {
     }
 
     fn work(self: &Arc<Crew<D>>, mut tools: D::Tools, member: &Member) {
+        let mut manners = self.duty.may_be_courteous().then(|| Manners::new(Instant::now()));
         loop {
             if !self.listen() && !self.stand_by() {
                 return;
@@ -152,6 +167,14 @@ impl<D: Duty> Crew<D> {
             }
             if !goes_on {
                 return;
+            }
+            if let Some(manners) = &mut manners
+                && manners.is_time()
+            {
+                let seen = self.duty.seen(&mut tools);
+                if manners.consider(&member.courtesy, Instant::now(), seen) {
+                    self.lookout.alert();
+                }
             }
         }
     }
@@ -206,11 +229,14 @@ impl<D: Duty> Crew<D> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are held up, if that leaves too few.
+    /// How many are held up, if that leaves too few. Whoever is too courteous to get on is recalled.
     fn shortage(&self, since: Duration) -> Option<usize> {
         let members = self.members();
         let (present, standing_by) = (members.present.clone(), members.standing_by);
         drop(members);
+        if self.duty.may_be_courteous() {
+            present.iter().for_each(|member| member.courtesy.look(member.served(), since));
+        }
         let served = present.iter().map(|member| member.served()).sum::<u64>();
         let quick = served.wrapping_sub(self.seen.swap(served, Ordering::Relaxed));
         if self.idle.load(Ordering::Relaxed) > 0 {

@@ -10,6 +10,8 @@
 mod abi;
 mod mail;
 mod slot;
+mod switch;
+mod trails;
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -22,7 +24,7 @@ use nix::unistd::Pid;
 use zerocopy::IntoBytes;
 
 use crate::conversation;
-use crate::crew::Duty;
+use crate::crew::{Duty, Seen, courtesy_is_possible};
 use crate::device::Connection;
 use crate::line::Line;
 use crate::store::Store;
@@ -31,6 +33,8 @@ use abi::{Command, Submission};
 use mail::Mailbox;
 
 pub(crate) use slot::Slot;
+pub(crate) use switch::Switch;
+pub(crate) use trails::Trails;
 
 type Ring = IoUring<Entry128, cqueue::Entry>;
 
@@ -74,6 +78,9 @@ pub(crate) struct Queue {
     device: OwnedFd,
     number: u16,
     payload: usize,
+    trails: Arc<Trails>,
+    /// Its threads may let the application go first.
+    is_courteous: bool,
 }
 
 impl std::fmt::Debug for Queue {
@@ -89,8 +96,19 @@ impl Queue {
         device: OwnedFd,
         number: u16,
         payload: usize,
+        trails: &Arc<Trails>,
     ) -> Queue {
-        Queue { store, connection, device, number, payload }
+        // Where answers come from elsewhere, nobody waits on this processor for this thread.
+        let is_courteous = !store.hands_on() && courtesy_is_possible();
+        Queue {
+            store,
+            connection,
+            device,
+            number,
+            payload,
+            trails: Arc::clone(trails),
+            is_courteous,
+        }
     }
 
     /// The thread's first call: the ring becomes its own.
@@ -177,7 +195,10 @@ impl Queue {
         let Line::Slot(slot) = &line else { return Ok(()) };
         // SAFETY: the kernel has completed the submission of this slot, and gets it back below.
         match unsafe { slot.question() } {
-            Some(question) => conversation::serve(&*self.store, &line, question),
+            Some(question) => {
+                self.notice(post, question.header.pid);
+                conversation::serve(&*self.store, &line, question);
+            }
             None => tracing::error!("the kernel sent something that is no request"),
         }
         if slot.leave() {
@@ -186,6 +207,15 @@ impl Queue {
             self.add_slot(post)
         } else {
             Ok(())
+        }
+    }
+
+    /// A thread asks; nobody in particular if it is 0.
+    fn notice(&self, post: &mut Post, thread: u32) {
+        if thread != 0 {
+            post.seen.moved += u32::from(self.trails.has_moved(thread, self.number));
+            post.seen.alternating += u32::from(post.asked_last != thread);
+            post.asked_last = thread;
         }
     }
 
@@ -215,6 +245,8 @@ pub(crate) struct Post {
     free_slots: usize,
     is_new: bool,
     arrived: Vec<(u64, i32)>,
+    asked_last: u32,
+    seen: Seen,
 }
 
 impl Post {
@@ -251,6 +283,8 @@ impl Duty for Queue {
             free_slots: 0,
             is_new: true,
             arrived: Vec::new(),
+            asked_last: 0,
+            seen: Seen::default(),
         })
     }
 
@@ -259,6 +293,14 @@ impl Duty for Queue {
             tracing::error!(%error, queue = self.number, "the ring to the kernel broke");
             false
         })
+    }
+
+    fn may_be_courteous(&self) -> bool {
+        self.is_courteous
+    }
+
+    fn seen(&self, post: &mut Post) -> Seen {
+        std::mem::take(&mut post.seen)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::line::Line;
 use crate::negotiation::{Negotiation, Terms};
 use crate::payload::Spares;
 use crate::protocol::question::Question;
-use crate::ring::{self, Queue};
+use crate::ring::{self, Queue, Switch};
 use crate::store::Store;
 
 /// How to mount.
@@ -92,7 +92,10 @@ impl Session {
     pub fn mount(store: Arc<dyn Store>, options: &Options) -> io::Result<Session> {
         let rings = options.rings && ring::queues().is_some() && ring::is_possible();
         let (negotiation, terms) = Negotiation::new(options.cache, options.max_write, rings);
+        // Where requests are handed on, reading them from the device is as quick, and wakes fewer.
+        let switch = (rings && !store.hands_on()).then(Switch::on).flatten();
         let fuser = attach(options, negotiation)?;
+        drop(switch);
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Arc::new(Connection::new(options.cache));
         let device = Arc::new(Device::new(fuser.as_fd().try_clone_to_owned()?, connection));
@@ -134,11 +137,12 @@ fn start_queues(
     lookout: &Arc<Lookout>,
 ) -> io::Result<Vec<Arc<Crew<Queue>>>> {
     let count = ring::queues().filter(|_| terms.rings).unwrap_or(0);
+    let trails = Arc::default();
     let start = |number| {
         let descriptor: OwnedFd = device.descriptor()?;
         let (store, connection) = (Arc::clone(store), Arc::clone(&device.connection));
         let payload = terms.max_write as usize;
-        let queue = Queue::new(store, connection, descriptor, number, payload);
+        let queue = Queue::new(store, connection, descriptor, number, payload, &trails);
         Crew::start(queue, Strength { few: 1, most: threads }, lookout)
     };
     (0..count).map(start).collect()

@@ -2,9 +2,8 @@
 
 use crate::area::Area;
 use crate::mounted::Mounted;
-use crate::program::{Cache, Program, Transport};
+use crate::program::{Cache, Program, Through, Transport};
 use crate::site::Site;
-use crate::uring::Switch;
 
 /// One column of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,8 +15,8 @@ pub(crate) enum Subject {
     YardstickCaching,
     /// The program with its agent inside.
     Coherent,
-    /// The same with requests over `io_uring`, which an administrator has to switch on.
-    Rings,
+    /// The same with requests read from the device, as where the kernel offers nothing else.
+    Device,
     CloseToOpen,
     /// The program with its agent apart.
     OverUnix,
@@ -35,7 +34,7 @@ impl Subject {
             Self::Yardstick => "yardstick",
             Self::YardstickCaching => "yardstick-1s",
             Self::Coherent => "coherent",
-            Self::Rings => "rings",
+            Self::Device => "device",
             Self::CloseToOpen => "close-to-open",
             Self::OverUnix => "over-unix",
             Self::OverTcp => "over-tcp",
@@ -44,14 +43,8 @@ impl Subject {
         }
     }
 
-    /// Why it cannot be measured here, if so.
-    pub(crate) fn obstacle(self) -> Option<String> {
-        (self == Self::Rings).then(Switch::on)?.err()
-    }
-
     /// Mounts it over a new directory in memory.
     pub(crate) fn mount(self, site: &Site) -> Result<Mounted<'_>, String> {
-        let _switch = (self == Self::Rings).then(Switch::on).transpose()?;
         let area = Area::in_memory(site, &format!("speed-{}", self.name()))?;
         let cache = if self == Self::CloseToOpen { Cache::CloseToOpen } else { Cache::Coherent };
         Mounted::with(site, &self.program(site)?, &area, cache)
@@ -65,7 +58,8 @@ impl Subject {
             Self::BindfsUncached => Ok(Program::Bindfs { as_it_comes: false }),
             Self::Yardstick => yardstick(0),
             Self::YardstickCaching => yardstick(1),
-            Self::Coherent | Self::Rings | Self::CloseToOpen => site.program(),
+            Self::Coherent | Self::CloseToOpen => site.program(),
+            Self::Device => site.through(Through::Device, || site.program()),
             Self::OverUnix => site.through(Transport::Unix, || site.program()),
             Self::OverTcp => site.through(Transport::Tcp, || site.program()),
             Self::Sshfs => Ok(Program::Sshfs),

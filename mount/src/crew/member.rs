@@ -4,18 +4,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::unistd::{Pid, gettid};
 
+use super::courtesy::Courtesy;
+
 /// A thread that serves.
 #[derive(Debug)]
 pub(super) struct Member {
     thread: Pid,
     /// How often it has begun or ended: odd while it is at something.
     turns: AtomicU64,
+    pub(super) courtesy: Courtesy,
 }
 
 impl Member {
     /// The calling thread.
     pub(super) fn new() -> Member {
-        Member { thread: gettid(), turns: AtomicU64::new(0) }
+        Member::of(gettid())
+    }
+
+    fn of(thread: Pid) -> Member {
+        Member { thread, turns: AtomicU64::new(0), courtesy: Courtesy::new(thread) }
     }
 
     /// It has something to do. Nobody else changes the number.
@@ -50,7 +57,7 @@ fn is_busy(turns: u64) -> bool {
 }
 
 /// Whether a thread of this process sleeps.
-fn is_asleep(thread: Pid) -> bool {
+pub(super) fn is_asleep(thread: Pid) -> bool {
     let path = format!("/proc/self/task/{thread}/stat");
     let Ok(text) = std::fs::read_to_string(path) else { return false };
     // The name of the thread stands in brackets and may have anything in it.
@@ -75,7 +82,7 @@ mod tests {
             let _ = ended.recv();
         });
         let thread_id = told.recv().expect("the thread tells");
-        let member = Member { thread: thread_id, turns: AtomicU64::new(0) };
+        let member = Member::of(thread_id);
         let begin = Instant::now();
         while !is_asleep(thread_id) {
             assert!(begin.elapsed() < Duration::from_secs(20), "it never sleeps");

@@ -1,29 +1,34 @@
-//! The same judges with requests over `io_uring`, which an administrator has to switch on: it is
-//! switched on for as long as they judge, and left as it was.
+//! The same judges with requests read from the device: other kernels offer nothing else, and ordinary
+//! users cannot have it otherwise. Where the kernel offers rings, the default has to be using them.
 
 use std::fs;
+use std::path::Path;
 
 use crate::area::Area;
 use crate::judge::{fsx, pjdfstest};
 use crate::mounted::on_mount;
-use crate::program::Cache;
+use crate::program::{Cache, Program, Through};
 use crate::site::Site;
 use crate::stage::{Outcome, Verdict};
-use crate::uring::Switch;
 
 /// POSIX, and random operations on a file, in the default mode.
-pub(crate) fn rings(site: &Site) -> Verdict {
-    let _switch = match Switch::on() {
-        Ok(switch) => switch,
-        Err(why) => return Ok(Outcome::Skipped(why)),
+pub(crate) fn device(site: &Site) -> Verdict {
+    let Program::Iofwd(_) = site.program()? else {
+        return Ok(Outcome::Skipped("only the program itself has the choice".into()));
     };
-    let threads = ring_threads(site)?;
-    if threads == 0 {
+    let rings = ring_threads(site)?;
+    if rings == 0 && Path::new(PARAMETER).exists() {
         return Err("the kernel offers rings, and the mount does not use them".into());
     }
-    let posix = pjdfstest::judge(site, &[Cache::Coherent])?;
-    let random = fsx::judge_modes(site, &[Cache::Coherent], OPERATIONS)?;
-    Ok(Outcome::Passed(format!("{threads} rings, pjdfstest: {posix}, fsx: {random}")))
+    let note = site.through(Through::Device, || {
+        if ring_threads(site)? > 0 {
+            return Err("it has rings though it should have none".into());
+        }
+        let posix = pjdfstest::judge(site, &[Cache::Coherent])?;
+        let random = fsx::judge_modes(site, &[Cache::Coherent], OPERATIONS)?;
+        Ok::<_, String>(format!("pjdfstest: {posix}, fsx: {random}"))
+    })?;
+    Ok(Outcome::Passed(format!("{note}; by default {rings} rings")))
 }
 
 /// How many threads of a mount have a ring.
@@ -43,4 +48,5 @@ fn ring_threads(site: &Site) -> Result<usize, String> {
 }
 
 const THREAD: &str = "iofwd-ring";
+const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
 const OPERATIONS: u32 = 30_000;
