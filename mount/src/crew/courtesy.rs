@@ -190,7 +190,7 @@ const RIGHT_FEW: u32 = 4;
 /// wrong so many times, and it ends;
 const WRONG_FEW: u32 = 2;
 /// right so many times, and what went before is forgotten.
-const RIGHT_MANY: u32 = 256;
+const RIGHT_MANY: u32 = 64;
 /// Starved ever so often: one in a thousand times it is considered again.
 const PENALTY_MOST: u32 = 10;
 
