@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-pub use lookout::{Lookout, Watched};
+pub use lookout::{Lookout, Sight, Watched};
 use member::Member;
 pub use patience::{Looking, Patience};
 
@@ -206,40 +206,38 @@ impl<D: Duty> Crew<D> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are held up, if that leaves too few.
-    fn shortage(&self, since: Duration) -> Option<usize> {
+    /// How much was served since the last look, how many are held up, and whether that leaves too few.
+    fn shortage(&self, since: Duration) -> (u64, usize, bool) {
         let members = self.members();
-        let (present, standing_by) = (members.present.clone(), members.standing_by);
-        drop(members);
-        let served = present.iter().map(|member| member.served()).sum::<u64>();
+        let served = members.present.iter().map(|member| member.served()).sum::<u64>();
         let quick = served.wrapping_sub(self.seen.swap(served, Ordering::Relaxed));
-        if self.idle.load(Ordering::Relaxed) > 0 {
-            return None;
-        }
-        let active = present.len().saturating_sub(standing_by);
+        let active = members.present.len().saturating_sub(members.standing_by);
         let enough = since.as_micros() as u64 * active as u64 / SLOW.as_micros() as u64;
-        if quick >= enough {
-            return None;
+        if self.idle.load(Ordering::Relaxed) > 0 || quick >= enough {
+            return (quick, 0, false);
         }
+        let present = members.present.clone();
+        drop(members);
         let held_up = present.iter().filter(|member| member.is_held_up()).count();
-        (active.saturating_sub(held_up) < self.strength.few).then_some(held_up)
+        (quick, held_up, active.saturating_sub(held_up) < self.strength.few)
     }
 }
 
 impl<D: Duty> Watched for Crew<D> {
-    fn look(self: Arc<Self>, since: Duration) {
-        let Some(held_up) = self.shortage(since) else {
-            return self.short.store(0, Ordering::Relaxed);
-        };
-        // A thread may sleep for a moment, for a lock or for memory. Where requests are slow, it is
-        // seen again and again.
-        if self.short.fetch_add(1, Ordering::Relaxed) + 1 < LOOKS {
-            return;
+    fn look(self: Arc<Self>, since: Duration) -> Sight {
+        let (served, held_up, are_few) = self.shortage(since);
+        let sight = Sight { served, is_held_up: held_up > 0 };
+        if !are_few {
+            self.short.store(0, Ordering::Relaxed);
+        } else if self.short.fetch_add(1, Ordering::Relaxed) + 1 >= LOOKS {
+            // A thread may sleep for a moment, for a lock or for memory. Where requests are slow, it
+            // is seen again and again. Half as many again each time: a burst of slow requests is met
+            // within milliseconds.
+            for _ in 0..held_up.div_ceil(2) {
+                self.reinforce(self.strength.most);
+            }
         }
-        // Half as many again each time: a burst of slow requests is met within milliseconds.
-        for _ in 0..held_up.div_ceil(2) {
-            self.reinforce(self.strength.most);
-        }
+        sight
     }
 }
 
