@@ -131,7 +131,7 @@ impl Hub {
         epoll.add(&bell, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
         let call = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, CALL))?;
-        let lookout = Lookout::start()?;
+        let lookout = Lookout::of_process()?;
         let hub = Arc::new(Hub {
             epoll,
             links: DashMap::new(),

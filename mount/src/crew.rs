@@ -18,10 +18,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use courtesy::Manners;
 pub use courtesy::Seen;
 pub(crate) use courtesy::is_possible as courtesy_is_possible;
-pub use lookout::{Lookout, Watched};
+use courtesy::{Conduct, Manners};
+pub use lookout::{Lookout, Sight, Watched};
 use member::Member;
 pub use patience::{Looking, Patience};
 
@@ -172,8 +172,10 @@ impl<D: Duty> Crew<D> {
                 && manners.is_time()
             {
                 let seen = self.duty.seen(&mut tools);
-                if manners.consider(&member.courtesy, Instant::now(), seen) {
-                    self.lookout.alert();
+                match manners.consider(&member.courtesy, Instant::now(), seen) {
+                    Conduct::Usual => {}
+                    Conduct::Begins => self.lookout.hurry(),
+                    Conduct::Courteous => self.lookout.alert(),
                 }
             }
         }
@@ -229,43 +231,50 @@ impl<D: Duty> Crew<D> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are held up, if that leaves too few. Whoever is too courteous to get on is recalled.
-    fn shortage(&self, since: Duration) -> Option<usize> {
+    /// Whoever is too courteous to get on is recalled. Whether anybody is courteous still.
+    fn recall(&self, since: Duration) -> bool {
+        if !self.duty.may_be_courteous() {
+            return false;
+        }
         let members = self.members();
-        let (present, standing_by) = (members.present.clone(), members.standing_by);
-        drop(members);
-        if self.duty.may_be_courteous() {
-            present.iter().for_each(|member| member.courtesy.look(member.served(), since));
-        }
-        let served = present.iter().map(|member| member.served()).sum::<u64>();
+        let look =
+            |any: bool, member: &Arc<Member>| member.courtesy.look(member.served(), since) || any;
+        members.present.iter().fold(false, look)
+    }
+
+    /// How much was served since the last look, how many are held up, and whether that leaves too few.
+    fn shortage(&self, since: Duration) -> (u64, usize, bool) {
+        let members = self.members();
+        let served = members.present.iter().map(|member| member.served()).sum::<u64>();
         let quick = served.wrapping_sub(self.seen.swap(served, Ordering::Relaxed));
-        if self.idle.load(Ordering::Relaxed) > 0 {
-            return None;
-        }
-        let active = present.len().saturating_sub(standing_by);
+        let active = members.present.len().saturating_sub(members.standing_by);
         let enough = since.as_micros() as u64 * active as u64 / SLOW.as_micros() as u64;
-        if quick >= enough {
-            return None;
+        if self.idle.load(Ordering::Relaxed) > 0 || quick >= enough {
+            return (quick, 0, false);
         }
+        let present = members.present.clone();
+        drop(members);
         let held_up = present.iter().filter(|member| member.is_held_up()).count();
-        (active.saturating_sub(held_up) < self.strength.few).then_some(held_up)
+        (quick, held_up, active.saturating_sub(held_up) < self.strength.few)
     }
 }
 
 impl<D: Duty> Watched for Crew<D> {
-    fn look(self: Arc<Self>, since: Duration) {
-        let Some(held_up) = self.shortage(since) else {
-            return self.short.store(0, Ordering::Relaxed);
-        };
-        // A thread may sleep for a moment, for a lock or for memory. Where requests are slow, it is
-        // seen again and again.
-        if self.short.fetch_add(1, Ordering::Relaxed) + 1 < LOOKS {
-            return;
+    fn look(self: Arc<Self>, since: Duration) -> Sight {
+        let is_courteous = self.recall(since);
+        let (served, held_up, are_few) = self.shortage(since);
+        let sight = Sight { served, is_held_up: held_up > 0, is_courteous };
+        if !are_few {
+            self.short.store(0, Ordering::Relaxed);
+        } else if self.short.fetch_add(1, Ordering::Relaxed) + 1 >= LOOKS {
+            // A thread may sleep for a moment, for a lock or for memory. Where requests are slow, it
+            // is seen again and again. Half as many again each time: a burst of slow requests is met
+            // within milliseconds.
+            for _ in 0..held_up.div_ceil(2) {
+                self.reinforce(self.strength.most);
+            }
         }
-        // Half as many again each time: a burst of slow requests is met within milliseconds.
-        for _ in 0..held_up.div_ceil(2) {
-            self.reinforce(self.strength.most);
-        }
+        sight
     }
 }
 

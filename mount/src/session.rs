@@ -99,7 +99,7 @@ impl Session {
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Arc::new(Connection::new(options.cache));
         let device = Arc::new(Device::new(fuser.as_fd().try_clone_to_owned()?, connection));
-        let lookout = Lookout::start()?;
+        let lookout = Lookout::of_process()?;
         let queues = start_queues(&store, &device, terms, options.threads, &lookout)?;
         let few = if terms.rings { 1 } else { listeners(store.hands_on()) };
         let strength = Strength { few, most: options.threads };

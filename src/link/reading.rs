@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use iofwd_mount::crew::{Duty, Watched};
+use iofwd_mount::crew::{Duty, Sight, Watched};
 use nix::sys::epoll::{EpollEvent, EpollTimeout};
 
 use super::inbox::{Inbox, Received};
@@ -135,19 +135,23 @@ impl Hub {
 }
 
 impl Watched for Hub {
-    /// Who has dealt with no frame since the last time holds up those behind it.
-    fn look(self: Arc<Self>, _since: Duration) {
+    /// Who has been at the same frame since the last time holds up those behind it.
+    fn look(self: Arc<Self>, _since: Duration) -> Sight {
         let posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut sight = Sight::default();
         for post in posts.iter().filter_map(Weak::upgrade) {
             let frames = post.frames.load(Ordering::Relaxed);
-            let is_stuck = post.seen.swap(frames, Ordering::Relaxed) == frames;
-            let kept = is_stuck.then(|| post.kept().take()).flatten();
+            let seen = post.seen.swap(frames, Ordering::Relaxed);
+            sight.served += frames.wrapping_sub(seen);
+            let kept = (seen == frames).then(|| post.kept().take()).flatten();
             if let Some(link) = kept {
+                sight.is_held_up = true;
                 // What came before the one that takes long was gathered.
                 link.stop_gathering();
                 self.call(link);
             }
         }
+        sight
     }
 }
 

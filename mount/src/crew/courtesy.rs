@@ -83,12 +83,13 @@ impl Courtesy {
         self.state.store(USUAL, Ordering::Release);
     }
 
-    /// The look-out's part: whoever has served so much and is too slow is recalled.
-    pub(super) fn look(&self, served: u64, since: Duration) {
+    /// The look-out's part: whoever has served so much and is too slow is recalled. Whether it has to
+    /// be looked after.
+    pub(super) fn look(&self, served: u64, since: Duration) -> bool {
         let quick = served.wrapping_sub(self.seen.swap(served, Ordering::Relaxed));
         let state = self.state.load(Ordering::Acquire);
         if state == USUAL || u128::from(quick) * SLOW.as_nanos() >= since.as_nanos() {
-            return;
+            return state == COURTEOUS;
         }
         let is_first = self
             .state
@@ -99,7 +100,19 @@ impl Courtesy {
         }
         // Again and again until it knows: it may have been about to begin.
         set(self.thread, libc::SCHED_OTHER);
+        is_first
     }
+}
+
+/// What a thread does from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conduct {
+    /// Compete for its processor as any other.
+    Usual,
+    /// Be courteous: from now on somebody has to look after it.
+    Begins,
+    /// Be courteous as before.
+    Courteous,
 }
 
 /// When to be courteous: a thread's own mind.
@@ -128,8 +141,8 @@ impl Manners {
         self.requests >= REQUESTS
     }
 
-    /// Consider what was seen. Whether the thread is courteous.
-    pub(super) fn consider(&mut self, courtesy: &Courtesy, now: Instant, seen: Seen) -> bool {
+    /// Consider what was seen.
+    pub(super) fn consider(&mut self, courtesy: &Courtesy, now: Instant, seen: Seen) -> Conduct {
         let state = courtesy.state.load(Ordering::Acquire);
         let is_quick = now.duration_since(self.looked) <= QUICK * self.requests;
         // They are to move before, and not to move any more.
@@ -147,28 +160,28 @@ impl Manners {
                 if self.right > RIGHT_MANY {
                     self.penalty = 0;
                 }
-                true
+                Conduct::Courteous
             }
             _ => {
                 let is_starved = courtesy.is_starved.swap(false, Ordering::Relaxed);
                 self.penalty = (self.penalty + u32::from(is_starved)).min(PENALTY_MOST);
                 self.skip = (1 << self.penalty) - 1;
                 courtesy.end();
-                false
+                Conduct::Usual
             }
         }
     }
 
-    fn begins(&mut self, courtesy: &Courtesy) -> bool {
+    fn begins(&mut self, courtesy: &Courtesy) -> Conduct {
         if self.skip > 0 {
             self.skip -= 1;
-            return false;
+            return Conduct::Usual;
         }
-        let begins = self.right >= RIGHT_FEW;
-        if begins {
-            courtesy.begin();
+        if self.right < RIGHT_FEW {
+            return Conduct::Usual;
         }
-        begins
+        courtesy.begin();
+        Conduct::Begins
     }
 }
 
@@ -242,7 +255,7 @@ mod tests {
     fn once(manners: &mut Manners, courtesy: &Courtesy, every: Duration, seen: Seen) -> bool {
         let now = manners.looked + every * REQUESTS;
         while !manners.is_time() {}
-        manners.consider(courtesy, now, seen)
+        manners.consider(courtesy, now, seen) != Conduct::Usual
     }
 
     const SOON: Duration = Duration::from_micros(10);
