@@ -92,8 +92,7 @@ impl Session {
     pub fn mount(store: Arc<dyn Store>, options: &Options) -> io::Result<Session> {
         let rings = options.rings && ring::queues().is_some() && ring::is_possible();
         let (negotiation, terms) = Negotiation::new(options.cache, options.max_write, rings);
-        // Where requests are handed on, reading them from the device is as quick, and wakes fewer.
-        let switch = (rings && !store.hands_on()).then(Switch::on).flatten();
+        let switch = (rings && are_worth_it(&*store)).then(Switch::on).flatten();
         let fuser = attach(options, negotiation)?;
         drop(switch);
         let terms = *terms.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,12 +119,25 @@ impl Session {
     }
 }
 
+/// Whether rings are to be switched on where they are off. Where requests are handed on, reading them
+/// from the device is as quick, and wakes fewer. And every processor there could ever be needs a
+/// thread: some machines could have hundreds, and have two.
+fn are_worth_it(store: &dyn Store) -> bool {
+    let queues = ring::queues().map_or(0, usize::from);
+    !store.hands_on() && queues <= IDLE_QUEUES * processors()
+}
+
+const IDLE_QUEUES: usize = 4;
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// How many threads read requests: one for each processor, and one more for what an application
 /// does not wait for, such as that its file is closed. Where requests are handed on each takes a few
 /// microseconds, and who finds several at hand wakes others less often: half of the processors do.
 fn listeners(hand_on: bool) -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if hand_on { processors.div_ceil(2) } else { processors + 1 }
+    if hand_on { processors().div_ceil(2) } else { processors() + 1 }
 }
 
 /// A crew for each queue of the kernel, if requests come over rings.
@@ -137,16 +149,27 @@ fn start_queues(
     lookout: &Arc<Lookout>,
 ) -> io::Result<Vec<Arc<Crew<Queue>>>> {
     let count = ring::queues().filter(|_| terms.rings).unwrap_or(0);
+    let most = threads_of_a_queue(threads, usize::from(count));
     let trails = Arc::default();
     let start = |number| {
         let descriptor: OwnedFd = device.descriptor()?;
         let (store, connection) = (Arc::clone(store), Arc::clone(&device.connection));
         let payload = terms.max_write as usize;
         let queue = Queue::new(store, connection, descriptor, number, payload, &trails);
-        Crew::start(queue, Strength { few: 1, most: threads }, lookout)
+        Crew::start(queue, Strength { few: 1, most }, lookout)
     };
     (0..count).map(start).collect()
 }
+
+/// How many threads one of so many queues may have. Whoever waits in one cannot be helped by those of
+/// another, so all together may be twice as many as without queues; but many processors must not
+/// become thousands of threads, each with room for a large request.
+fn threads_of_a_queue(threads: usize, queues: usize) -> usize {
+    let share = 2 * threads / queues.max(1);
+    share.clamp(threads.min(FEW_OF_A_QUEUE), threads)
+}
+
+const FEW_OF_A_QUEUE: usize = 4;
 
 /// Reads requests of the kernel, and has them answered.
 struct Service {
@@ -299,3 +322,15 @@ impl Service {
 
 /// What the kernel forgets meanwhile comes in one request, and wakes nobody.
 const PAUSE: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_processors_do_not_become_thousands_of_threads() {
+        let all = |queues| (1..=queues).map(|_| threads_of_a_queue(32, queues)).sum::<usize>();
+        assert_eq!([1, 2, 8, 16, 128].map(all), [32, 64, 64, 64, 512]);
+        assert_eq!(threads_of_a_queue(1, 128), 1, "who asks for one gets no more");
+    }
+}
