@@ -50,6 +50,8 @@ pub use outbox::Outgoing;
 pub struct Hub {
     epoll: Epoll,
     links: DashMap<u64, Arc<Link>>,
+    /// How many there are.
+    count: AtomicUsize,
     next: AtomicU64,
     memory: Arc<Memory>,
     buffers: Arc<buffer::Pool>,
@@ -135,6 +137,7 @@ impl Hub {
         let hub = Arc::new(Hub {
             epoll,
             links: DashMap::new(),
+            count: AtomicUsize::new(0),
             next: AtomicU64::new(1),
             memory: Memory::new(memory),
             buffers: Arc::default(),
@@ -187,6 +190,7 @@ impl Hub {
             handler,
         });
         self.links.insert(id, Arc::clone(&link));
+        self.count.fetch_add(1, Ordering::Relaxed);
         link.read_on();
         Ok(link)
     }
@@ -276,7 +280,9 @@ impl Link {
         let _ = self.hub.epoll.delete(&self.socket);
         let _ = self.hub.epoll.delete(&self.writing);
         socket::shut(&self.socket);
-        self.hub.links.remove(&self.id);
+        if self.hub.links.remove(&self.id).is_some() {
+            self.hub.count.fetch_sub(1, Ordering::Relaxed);
+        }
         self.give_up_sending();
         self.give_up_frame();
         self.handler.closed(self, reason);

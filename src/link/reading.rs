@@ -5,11 +5,13 @@
 //! connection is let go first, and another thread reads on.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use iofwd_mount::crew::{Duty, Sight, Watched};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::epoll::{EpollEvent, EpollTimeout};
 
 use super::inbox::{Inbox, Received};
@@ -121,6 +123,15 @@ impl Hub {
         let _ = self.call.write(1);
     }
 
+    /// Whether there is something to do on another connection than the one that is being served.
+    fn is_called_elsewhere(&self) -> bool {
+        if self.count.load(Ordering::Relaxed) < 2 {
+            return false;
+        }
+        let mut all = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+        poll(&mut all, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+
     fn answer_call(&self) -> Option<Arc<Link>> {
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         let link = called.pop_front();
@@ -191,9 +202,10 @@ impl Link {
         }
     }
 
-    /// Look for the next frame for a moment, if nobody else does on another connection. Whether one
-    /// was dealt with. Where frames take long the next one is not to be expected, but the rest of
-    /// one that has begun to come is.
+    /// Look for the next frame for a moment, if nobody else does on another connection, and nothing is
+    /// to be done on others: who has asked goes before who may. Whether one was dealt with. Where
+    /// frames take long the next one is not to be expected, but the rest of one that has begun to
+    /// come is.
     fn look_again(self: &Arc<Link>, post: &Arc<Post>) -> bool {
         let has_begun = self.frame_began.load(Ordering::Relaxed) != 0;
         if !has_begun && !self.pace.is_quick() {
@@ -207,6 +219,7 @@ impl Link {
         while matches!(found, Found::Nothing)
             && post.keeps()
             && self.is_read_on()
+            && !self.hub.is_called_elsewhere()
             && self.patience.goes_on(&looking)
         {
             found = self.serve_one(post);
