@@ -31,14 +31,12 @@ pub(super) fn prepare<T: Copy + Default>(
 ) {
     // With several servers there are as many steps between two of one.
     let places = if queue.servers() == 1 { [1, 3, 5, 7] } else { [0, 1, 2, 3] };
-    let mut oldest = queue.oldest(server);
-    let mut walked = 0;
-    for (place, step) in places.into_iter().zip([3, 2, 1, 0]) {
-        let Some(slot) = oldest.nth(place - walked) else { return };
-        walked = place + 1;
-        match step {
-            0 => queue.pool().touch_leaving(slot),
-            _ => advance(step, (slot, &queue.get(slot)), lanes, shelf, &row),
+    for (place, slot) in queue.oldest(server).take(places[3] + 1).enumerate() {
+        if let Some(at) = places.iter().position(|&ahead| ahead == place) {
+            match 3 - at {
+                0 => queue.pool().touch_leaving(slot),
+                step => advance(step, (slot, &queue.get(slot)), lanes, shelf, &row),
+            }
         }
     }
 }

@@ -260,7 +260,7 @@ impl Aioli {
             return;
         }
         let slots = self.lobby.empty();
-        approach(&slots, self.queue.pool(), &self.lanes, &mut self.shelf, |lane| &lane.row);
+        approach(&slots, self.queue.pool(), &self.lanes);
         slots.iter().for_each(|&slot| self.place(slot));
         self.lobby.give_back(slots);
     }

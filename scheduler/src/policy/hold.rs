@@ -28,8 +28,9 @@ pub(super) struct Pasts(Slab<Past>);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastId(u32);
 
-/// What is remembered of an object that has issued something.
+/// What is remembered of an object that has issued something, in a line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Past {
     pub(super) history: History,
     /// While it is held back: until then.

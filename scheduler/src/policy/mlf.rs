@@ -116,6 +116,9 @@ impl Mlf {
             past.until = now + self.settings.hold;
             self.put(server, lane, Place::Held);
             self.end_holds(now, server);
+            if self.queue.len() > CACHED {
+                self.look_ahead(server);
+            }
         }
     }
 
@@ -149,7 +152,7 @@ impl Mlf {
         if self.queue.len() > CACHED {
             let pool = self.queue.pool();
             slots[..count].iter().for_each(|&slot| pool.touch(slot));
-            approach(&slots[..count], pool, &self.lanes, &mut self.shelf, |lane| &lane.qualified);
+            approach(&slots[..count], pool, &self.lanes);
         }
         for &slot in &slots[..count] {
             self.enter(server, slot);
@@ -184,24 +187,35 @@ impl Mlf {
             return;
         }
         if overdue {
-            let shelves = (&self.lanes, &mut self.shelf);
-            aging::prepare(&self.queue, server, shelves, |lane| &lane.qualified);
+            let (pasts, shelves) = (&self.pasts, (&self.lanes, &mut self.shelf));
+            aging::prepare(&self.queue, server, shelves, |lane| {
+                pasts.touch(lane.past);
+                &lane.qualified
+            });
         }
+        self.look_ahead(server);
+    }
+
+    /// Begins to load what the lanes need that have their turns next, each thing once: what it is found by
+    /// was asked for two turns before.
+    fn look_ahead(&self, server: ServerId) {
         let mut next = self.servers[server.index()].head();
-        for turn in 0..TURNS_AHEAD {
+        for turn in 0..=TURNS_AHEAD {
             let Some(lane) = next else { return };
-            let state = self.lanes.get(lane);
-            if turn == 0
-                && let Some(slot) = state.qualified.lowest()
-            {
-                self.queue.pool().touch_last(slot);
+            if turn == TURNS_AHEAD {
+                self.lanes.touch(lane);
+                return;
             }
-            self.shelf.touch_lowest(&state.qualified, self.queue.pool());
-            self.pasts.touch(state.past);
+            let state = self.lanes.get(lane);
+            match (turn, state.qualified.lowest()) {
+                (1, Some(slot)) => self.queue.pool().touch_last(slot),
+                (3, _) => {
+                    self.shelf.touch_lowest(&state.qualified, self.queue.pool());
+                    self.pasts.touch(state.past);
+                }
+                _ => {}
+            }
             next = self.lanes.following(lane);
-        }
-        if let Some(lane) = next {
-            self.lanes.touch(lane);
         }
     }
 
@@ -334,5 +348,5 @@ impl Policy for Mlf {
 /// Requests that qualify in one call: more than arrive between two, so that none stays behind.
 const AT_ONCE: usize = 32;
 
-/// Lanes that are loaded before it is their turn.
-const TURNS_AHEAD: usize = 3;
+/// Lanes that are loaded before it is their turn: some are held back when it comes.
+const TURNS_AHEAD: usize = 5;

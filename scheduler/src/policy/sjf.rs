@@ -107,7 +107,7 @@ impl Sjf {
         batch
     }
 
-    fn gather(&self, lane: u32, slot: u32, limit: Limit, run: &mut Vec<u32>) {
+    fn gather(&mut self, lane: u32, slot: u32, limit: Limit, run: &mut Vec<u32>) {
         self.shelf.gather(&self.lanes.get(lane).row, self.queue.pool(), slot, limit, run);
     }
 
@@ -117,13 +117,7 @@ impl Sjf {
             return;
         }
         let slots = self.lobby.empty();
-        approach(&slots, self.queue.pool(), &self.lanes, &mut self.shelf, |lane| &lane.row);
-        for &slot in &slots {
-            let request = self.queue.get(slot);
-            if let Some(lane) = self.lanes.guess(LaneKey::object(&request)) {
-                self.sizes[request.server.index()].touch(self.lanes.get(lane).place);
-            }
-        }
+        approach(&slots, self.queue.pool(), &self.lanes);
         slots.iter().for_each(|&slot| self.place(slot));
         self.lobby.give_back(slots);
     }
@@ -132,6 +126,7 @@ impl Sjf {
         let request = self.queue.get(slot);
         let lane = self.lanes.of(LaneKey::object(&request));
         let state = self.lanes.get_mut(lane);
+        self.sizes[request.server.index()].touch(state.place);
         self.shelf.add(&mut state.row, self.queue.pool(), slot);
         let bytes = state.bytes;
         self.resize(request.server, lane, bytes + size(&request));

@@ -1,23 +1,25 @@
 //! Small sets of places, each in one piece of memory: for the many lanes with a few requests.
 //!
-//! The lowest stands last: whoever takes it needs one line of memory, and the next is on it too.
+//! They stand as they came. To put one in is to write it behind the others, which nothing waits for,
+//! however cold the memory; whoever takes one out looks through all, and knows that some time ahead.
 
 use super::ask;
 use super::slab::piece;
 
 /// Where a request begins in its server's object, and its slot: what it is sorted by.
 ///
-/// In halves, so that there is nothing between two of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// In halves, so that there is nothing between two of them; the lower one first, as a number lies in
+/// memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spot {
-    high: u32,
     low: u32,
+    high: u32,
     pub(super) slot: u32,
 }
 
 impl Spot {
     pub(super) const fn new(at: u64, slot: u32) -> Spot {
-        Spot { high: (at >> 32) as u32, low: at as u32, slot }
+        Spot { low: at as u32, high: (at >> 32) as u32, slot }
     }
 
     #[inline]
@@ -37,38 +39,42 @@ impl Spot {
 pub(super) struct Boxes {
     sizes: [Size; SIZES],
     live: usize,
+    /// Where the lowest spot of one box is, unless any box has changed since that was looked for.
+    lowest: Option<(u32, usize)>,
 }
 
 /// All boxes of one size.
 #[derive(Debug, Default)]
 struct Size {
-    pieces: Vec<Box<[Spot; PIECE]>>,
+    pieces: Vec<Box<[Piece; 1]>>,
     free: Vec<u32>,
     made: u32,
 }
 
+/// Spots from the beginning of a line of the cache on: a box of 16 lies on three.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Piece([Spot; PIECE]);
+
 impl Boxes {
     /// Adds a spot to a box with `count` in it, if there is one; the box it is in then.
     pub(super) fn add(&mut self, number: u32, count: usize, spot: Spot) -> u32 {
+        self.lowest = None;
         let number = match count {
             0 => self.make(0),
             _ if count == capacity(number) => self.move_to(number, size_of(number) + 1, count),
             _ => number,
         };
-        let spots = self.places(number);
-        let mut place = count;
-        while place > 0 && spots[place - 1].key() < spot.key() {
-            spots[place] = spots[place - 1];
-            place -= 1;
-        }
-        spots[place] = spot;
+        self.places(number)[count] = spot;
         number
     }
 
     /// Takes the spot at a place out of a box with `count` in it; the box of the others, unless it
     /// was the last one.
     pub(super) fn remove(&mut self, number: u32, count: usize, place: usize) -> u32 {
-        self.places(number).copy_within(place + 1..count, place);
+        self.lowest = None;
+        let spots = self.places(number);
+        spots[place] = spots[count - 1];
         if count == 1 {
             self.free(number);
         } else if size_of(number) > 0 && count - 1 <= capacity(number) / 4 {
@@ -77,17 +83,24 @@ impl Boxes {
         number
     }
 
-    /// Begins to load what is in a box with `count` in it, and the place of one more.
+    /// Where the lowest spot of a box with `count` in it is. Whoever asks asks again when it leaves.
     #[inline]
-    pub(super) fn touch(&self, number: u32, count: usize) {
-        let spots = self.get(number, (count + 1).min(capacity(number)));
-        spots.iter().step_by(LINE).chain(spots.last()).for_each(ask);
+    pub(super) fn lowest(&mut self, number: u32, count: usize) -> usize {
+        if let Some((known, place)) = self.lowest
+            && known == number
+        {
+            return place;
+        }
+        let place = place_of_lowest(self.get(number, count));
+        self.lowest = Some((number, place));
+        place
     }
 
-    /// Begins to load the end of a box with `count` in it, where the lowest are.
+    /// Begins to load what is in a box with `count` in it.
     #[inline]
-    pub(super) fn touch_end(&self, number: u32, count: usize) {
-        self.get(number, count).last().into_iter().for_each(ask);
+    pub(super) fn touch(&self, number: u32, count: usize) {
+        let spots = self.get(number, count);
+        spots.iter().step_by(LINE).chain(spots.last()).for_each(ask);
     }
 
     /// What is in a box with `count` in it.
@@ -100,13 +113,13 @@ impl Boxes {
     #[inline]
     fn place(&self, number: u32) -> (&[Spot], usize) {
         let at = (number & NUMBERS) as usize * capacity(number);
-        (&self.sizes[size_of(number)].pieces[at / PIECE][..], at % PIECE)
+        (&self.sizes[size_of(number)].pieces[at / PIECE][0].0, at % PIECE)
     }
 
     #[inline]
     fn places(&mut self, number: u32) -> &mut [Spot] {
         let at = (number & NUMBERS) as usize * capacity(number);
-        &mut self.sizes[size_of(number)].pieces[at / PIECE][at % PIECE..][..capacity(number)]
+        &mut self.sizes[size_of(number)].pieces[at / PIECE][0].0[at % PIECE..][..capacity(number)]
     }
 
     /// Moves `count` spots to a box of another size.
@@ -129,7 +142,7 @@ impl Boxes {
         assert!(place <= NUMBERS, "fewer than 2^29 boxes fit in memory");
         let number = (size as u32) << NUMBER_BITS | place;
         if place as usize * capacity(number) / PIECE == boxes.pieces.len() {
-            boxes.pieces.push(piece(Spot::default()));
+            boxes.pieces.push(piece(Piece([Spot::default(); PIECE])));
         }
         number
     }
@@ -151,6 +164,17 @@ impl Size {
         self.free = Vec::new();
         self.made = 0;
     }
+}
+
+/// Where the lowest of some spots is; the first if there is none.
+#[inline]
+fn place_of_lowest(spots: &[Spot]) -> usize {
+    let (mut lowest, mut least) = (0, u128::MAX);
+    for (place, spot) in spots.iter().enumerate() {
+        let key = spot.key();
+        (lowest, least) = if key < least { (place, key) } else { (lowest, least) };
+    }
+    lowest
 }
 
 #[inline]

@@ -1,8 +1,9 @@
 //! Ordered sets of places, one for each lane with very many.
 //!
 //! Three levels, however many places there are: columns, drawers, places. What is needed to find a
-//! drawer is small enough to stay in the cache, and a drawer is loaded as a whole. To find one takes
-//! longer than to look into it; so whoever has looked for one says where it was.
+//! drawer is small enough to stay in the cache. To find one takes longer than to look into it; so
+//! whoever has looked for one says where it was. Only the first drawer of a cabinet, from which most
+//! leave, is in order; in the others they lie as they came until it is their turn.
 
 mod drawer;
 mod lows;
@@ -34,10 +35,12 @@ struct Column {
     lows: Lows,
     /// None of them is empty, but for the last that is left in a cabinet.
     drawers: Vec<u32>,
+    /// How many spots each of them has.
+    counts: Vec<u8>,
 }
 
 /// Where a drawer is: its column and its place there.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     column: u32,
     drawer: u32,
@@ -51,7 +54,7 @@ impl Cabinets {
             self.cabinets.len() as u32 - 1
         });
         let drawer = self.drawers.insert(Drawer::EMPTY);
-        let column = Column { lows: Lows::one(), drawers: vec![drawer] };
+        let column = Column { lows: Lows::one(), drawers: vec![drawer], counts: vec![0] };
         self.cabinets[number as usize] = Cabinet { lows: Lows::one(), columns: vec![column] };
         number
     }
@@ -76,25 +79,51 @@ impl Cabinets {
     }
 
     /// Adds a spot, which must not be there.
+    #[inline]
     pub(super) fn add(&mut self, number: u32, guess: Place, spot: Spot) {
         let place = self.find(number, guess, spot);
-        let drawer = self.drawer_mut(number, place);
-        drawer.add(spot);
-        if drawer.len() == WIDTH {
-            let upper = drawer.split(spot);
-            let low = upper.lowest().expect("half a drawer is not empty");
-            let upper = self.drawers.insert(upper);
-            self.cabinets[number as usize].insert(place, low, upper);
+        let (drawer, count) = self.drawer_mut(number, place);
+        let before = usize::from(*count);
+        *count += 1;
+        if place == FIRST {
+            drawer.add_sorted(before, spot);
+        } else {
+            drawer.add(before, spot);
+        }
+        if before + 1 == WIDTH {
+            self.split(number, place, spot);
         }
     }
 
+    /// Parts a full drawer, into which `last` came last.
+    #[cold]
+    fn split(&mut self, number: u32, place: Place, last: Spot) {
+        let (drawer, count) = self.drawer_mut(number, place);
+        let (left, low, upper) = drawer.split(last);
+        *count = left as u8;
+        if place == FIRST {
+            drawer.sort(left);
+        }
+        let upper = self.drawers.insert(upper);
+        self.cabinets[number as usize].insert(place, low, upper, WIDTH - left);
+    }
+
     /// Takes a spot out; whether it was there.
+    #[inline]
     pub(super) fn remove(&mut self, number: u32, guess: Place, spot: Spot) -> bool {
         let place = self.find(number, guess, spot);
-        let drawer = self.drawer_mut(number, place);
-        let known = drawer.remove(spot);
-        if drawer.len() < WIDTH / 4 {
-            self.shrink(number, place);
+        let (drawer, count) = self.drawer_mut(number, place);
+        let before = usize::from(*count);
+        let known = match place {
+            FIRST => drawer.remove_sorted(before, spot),
+            _ => drawer.remove(before, spot),
+        };
+        *count -= u8::from(known);
+        match (place, usize::from(*count)) {
+            (FIRST, SOON) => self.touch_second(number),
+            (FIRST, 1..) => {}
+            (_, left) if left < WIDTH / 4 => self.shrink(number, place),
+            _ => {}
         }
         known
     }
@@ -102,81 +131,113 @@ impl Cabinets {
     /// The lowest spot.
     #[inline]
     pub(super) fn lowest(&self, number: u32) -> Option<Spot> {
-        self.drawer(number, Place::default()).lowest()
+        let (drawer, count) = self.drawer(number, FIRST);
+        drawer.lowest(count)
     }
 
     /// The spot that begins at an offset, near `guess` most likely; of several the lowest.
     #[inline]
     pub(super) fn starting(&self, number: u32, guess: Place, at: u64) -> Option<Spot> {
-        let from = Spot::new(at, 0);
-        let place = self.find(number, guess, from);
-        let found = self.drawer(number, place).lowest_from(from);
-        let found = found.or_else(|| {
+        let place = self.find(number, guess, Spot::new(at, 0));
+        let (drawer, count) = self.drawer(number, place);
+        let found = match place {
+            FIRST => drawer.starting_sorted(count, at),
+            _ => drawer.starting(count, at),
+        };
+        found.or_else(|| {
             // Only where the next drawer begins with that offset can it have such a spot.
             let (next, low) = self.cabinets[number as usize].behind(place)?;
-            if low.at() == at { self.drawer(number, next).lowest() } else { None }
-        });
-        found.filter(|spot| spot.at() == at)
+            let (drawer, count) = self.drawer(number, next);
+            if low.at() == at { drawer.starting(count, at) } else { None }
+        })
     }
 
-    /// All spots of a cabinet, ascending.
+    /// All spots of a cabinet.
     pub(super) fn spots(&self, number: u32) -> impl Iterator<Item = Spot> {
         let columns = self.cabinets[number as usize].columns.iter();
-        let drawers = columns.flat_map(|column| &column.drawers);
-        drawers.flat_map(|&drawer| self.drawers.get(drawer).spots().iter().rev().copied())
+        let drawers = columns.flat_map(|column| column.drawers.iter().zip(&column.counts));
+        drawers.flat_map(|(&drawer, &count)| {
+            self.drawers.get(drawer).spots(usize::from(count)).iter().copied()
+        })
     }
 
     /// Begins to load a drawer.
     #[inline]
     pub(super) fn touch(&self, number: u32, place: Place) {
-        self.drawer(number, place).touch();
+        let (drawer, count) = self.drawer(number, place);
+        drawer.touch(count);
+    }
+
+    /// Begins to load the drawer that will be the first soon.
+    fn touch_second(&self, number: u32) {
+        if let Some((second, _)) = self.cabinets[number as usize].behind(FIRST) {
+            self.touch(number, second);
+        }
+    }
+
+    /// A drawer, and how many are in it.
+    #[inline]
+    fn drawer(&self, number: u32, place: Place) -> (&Drawer, usize) {
+        let column = &self.cabinets[number as usize].columns[place.column as usize];
+        let (drawer, count) = column.drawer(place);
+        (self.drawers.get(drawer), count)
     }
 
     #[inline]
-    fn drawer(&self, number: u32, place: Place) -> &Drawer {
-        self.drawers.get(self.cabinets[number as usize].drawer(place))
-    }
-
-    #[inline]
-    fn drawer_mut(&mut self, number: u32, place: Place) -> &mut Drawer {
-        self.drawers.get_mut(self.cabinets[number as usize].drawer(place))
+    fn drawer_mut(&mut self, number: u32, place: Place) -> (&mut Drawer, &mut u8) {
+        let column = &mut self.cabinets[number as usize].columns[place.column as usize];
+        let drawer = column.drawers[place.drawer as usize];
+        (self.drawers.get_mut(drawer), &mut column.counts[place.drawer as usize])
     }
 
     /// Gives a drawer up that is empty, and joins one that is nearly so with one beside it: sparse
-    /// drawers would take more memory than what is in them.
+    /// drawers would take more memory than what is in them. The first is left to become empty.
     #[cold]
     fn shrink(&mut self, number: u32, place: Place) {
-        let column = &self.cabinets[number as usize].columns[place.column as usize];
-        let (at, drawers) = (place.drawer as usize, column.drawers.len());
-        if self.drawer(number, place).len() == 0 {
-            if drawers > 1 || self.cabinets[number as usize].columns.len() > 1 {
-                let gone = self.cabinets[number as usize].remove(place);
-                self.drawers.remove(gone);
+        let cabinet = &mut self.cabinets[number as usize];
+        let column = &cabinet.columns[place.column as usize];
+        let at = place.drawer as usize;
+        if column.counts[at] == 0 {
+            if column.drawers.len() > 1 || cabinet.columns.len() > 1 {
+                self.drawers.remove(cabinet.remove(place));
+                if place == FIRST {
+                    self.sort_first(number);
+                }
             }
             return;
         }
-        for at in [at, at.wrapping_sub(1)] {
-            if at.wrapping_add(1) < drawers && at != usize::MAX {
-                let lower = Place { drawer: at as u32, ..place };
-                let upper = Place { drawer: at as u32 + 1, ..place };
-                let joined = *self.drawer(number, upper);
-                if self.drawer(number, lower).len() + joined.len() <= JOINED {
-                    self.drawer_mut(number, lower).join(&joined);
-                    let gone = self.cabinets[number as usize].remove(upper);
-                    self.drawers.remove(gone);
-                    return;
-                }
-            }
+        let fits = |lower: usize| {
+            let both = column.counts.get(lower..lower + 2);
+            both.is_some_and(|both| usize::from(both[0]) + usize::from(both[1]) <= JOINED)
+        };
+        let lower = [Some(at), at.checked_sub(1)].into_iter().flatten().find(|&at| fits(at));
+        if let Some(lower) = lower {
+            self.join(number, Place { drawer: lower as u32, ..place });
         }
+    }
+
+    /// Joins the drawer at a place with the one behind it.
+    fn join(&mut self, number: u32, lower: Place) {
+        let upper = Place { drawer: lower.drawer + 1, ..lower };
+        let (drawer, count) = self.drawer(number, upper);
+        let joined = *drawer;
+        let (drawer, more) = self.drawer_mut(number, lower);
+        drawer.join(usize::from(*more), joined.spots(count));
+        *more += count as u8;
+        self.drawers.remove(self.cabinets[number as usize].remove(upper));
+        if lower == FIRST {
+            self.sort_first(number);
+        }
+    }
+
+    /// Puts the first drawer in order, as another one is the first now or more are in it.
+    fn sort_first(&mut self, number: u32) {
+        let (drawer, count) = self.drawer_mut(number, FIRST);
+        drawer.sort(usize::from(*count));
     }
 }
 
 impl Cabinet {
-    #[inline]
-    fn drawer(&self, place: Place) -> u32 {
-        self.columns[place.column as usize].drawers[place.drawer as usize]
-    }
-
     /// Whether a spot is, or belongs, in the drawer at a place, if there is one.
     #[inline]
     fn spans(&self, place: Place, spot: Spot) -> bool {
@@ -204,17 +265,19 @@ impl Cabinet {
         Some((Place { column: place.column + 1, drawer: 0 }, low))
     }
 
-    /// Puts a drawer that begins at `low` behind the one at a place.
-    fn insert(&mut self, place: Place, low: Spot, drawer: u32) {
+    /// Puts a drawer with `count` spots that begins at `low` behind the one at a place.
+    fn insert(&mut self, place: Place, low: Spot, drawer: u32, count: usize) {
         let at = place.column as usize;
         let column = &mut self.columns[at];
         column.lows.insert(place.drawer as usize + 1, low);
         column.drawers.insert(place.drawer as usize + 1, drawer);
+        column.counts.insert(place.drawer as usize + 1, count as u8);
         if column.drawers.len() > DRAWERS {
             let half = column.drawers.len() / 2;
             let upper = Column {
                 lows: column.lows.split_off(half),
                 drawers: column.drawers.split_off(half),
+                counts: column.counts.split_off(half),
             };
             self.lows.insert(at + 1, upper.lows.get(0).expect("half a column is not empty"));
             self.columns.insert(at + 1, upper);
@@ -227,6 +290,7 @@ impl Cabinet {
         let at = place.column as usize;
         let column = &mut self.columns[at];
         let gone = column.drawers.remove(place.drawer as usize);
+        column.counts.remove(place.drawer as usize);
         if column.drawers.is_empty() {
             self.columns.remove(at);
             self.lows.forget(at);
@@ -237,6 +301,21 @@ impl Cabinet {
         gone
     }
 }
+
+impl Column {
+    /// A drawer of this column, and how many are in it.
+    #[inline]
+    fn drawer(&self, place: Place) -> (u32, usize) {
+        let at = place.drawer as usize;
+        (self.drawers[at], usize::from(self.counts[at]))
+    }
+}
+
+/// The first drawer of a cabinet, the one in order.
+const FIRST: Place = Place { column: 0, drawer: 0 };
+
+/// The second drawer is loaded when so many are left in the first.
+const SOON: usize = 3;
 
 /// Drawers in a column at most.
 const DRAWERS: usize = 128;
@@ -283,7 +362,7 @@ mod tests {
             assert_eq!(lowest.map(|spot| (spot.at(), spot.slot)), model.first().copied());
             if count % 4_096 == 0 {
                 let spots = cabinets.spots(number).map(|spot| (spot.at(), spot.slot));
-                assert!(spots.eq(model.iter().copied()));
+                assert_eq!(spots.collect::<BTreeSet<_>>(), *model);
             }
         }
         numbers.into_iter().for_each(|number| cabinets.free(number));

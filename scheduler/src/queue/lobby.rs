@@ -67,19 +67,14 @@ impl Lobby {
     }
 }
 
-/// Begins to load what is needed to put these requests on the shelf, all at once.
-pub fn approach<T: Copy + Default>(
-    slots: &[u32],
-    pool: &Pool,
-    lanes: &Lanes<T>,
-    shelf: &mut Shelf,
-    row: impl Fn(&T) -> &Row,
-) {
-    let keys = || slots.iter().map(|&slot| (LaneKey::object(&pool.get(slot)), slot));
-    keys().for_each(|(key, _)| lanes.expect(key));
-    let guessed = || keys().filter_map(|(key, slot)| Some((lanes.guess(key)?, slot)));
-    guessed().for_each(|(lane, _)| lanes.touch(lane));
-    guessed().for_each(|(lane, slot)| shelf.touch(row(lanes.get(lane)), slot, pool.local(slot)));
+/// Begins to load the lanes of these requests, all at once. One alone would wait here for what it needs
+/// instead of there. The shelf need not be loaded, as whoever is put there is only written.
+pub fn approach<T: Copy + Default>(slots: &[u32], pool: &Pool, lanes: &Lanes<T>) {
+    if slots.len() > 1 {
+        let keys = || slots.iter().map(|&slot| LaneKey::object(&pool.get(slot)));
+        keys().for_each(|key| lanes.expect(key));
+        keys().filter_map(|key| lanes.guess(key)).for_each(|lane| lanes.touch(lane));
+    }
 }
 
 /// Begins to load what is needed to take a request out, a step in each call: first what its lane is

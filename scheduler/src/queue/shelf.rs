@@ -74,12 +74,12 @@ impl Shelf {
     }
 
     fn remove_boxed(&mut self, row: &mut Row, slot: u32) {
-        let spots = self.boxes.get(row.rest, row.others());
         let place = if row.lowest.slot == slot {
-            row.lowest = *spots.last().expect("there are others");
-            spots.len() - 1
+            let place = self.boxes.lowest(row.rest, row.others());
+            row.lowest = self.others(row)[place];
+            place
         } else {
-            spots.iter().position(|spot| spot.slot == slot).expect(MISPLACED)
+            self.others(row).iter().position(|spot| spot.slot == slot).expect(MISPLACED)
         };
         row.rest = self.boxes.remove(row.rest, row.others(), place);
     }
@@ -109,7 +109,8 @@ impl Shelf {
     fn unsort(&mut self, row: &mut Row) {
         let Some(cabinet) = row.cabinet() else { return };
         let mut rest = 0;
-        for (count, spot) in self.cabinets.spots(cabinet).skip(1).enumerate() {
+        let others = self.cabinets.spots(cabinet).filter(|spot| spot.slot != row.lowest.slot);
+        for (count, spot) in others.enumerate() {
             rest = self.boxes.add(rest, count, spot);
         }
         self.cabinets.free(cabinet);
@@ -118,7 +119,7 @@ impl Shelf {
 
     /// Collects into `run`, ascending, the request at `slot` and those that follow it without a
     /// gap, as far as the limit allows.
-    pub fn gather(&self, row: &Row, pool: &Pool, slot: u32, limit: Limit, run: &mut Vec<u32>) {
+    pub fn gather(&mut self, row: &Row, pool: &Pool, slot: u32, limit: Limit, run: &mut Vec<u32>) {
         run.clear();
         run.push(slot);
         let mut left = limit.without(pool.get(slot).length());
@@ -140,17 +141,23 @@ impl Shelf {
         *self = Shelf::new();
     }
 
-    /// Begins to load what it takes to put the request at `slot`, which begins at an offset, into a
-    /// row or to take it out.
+    /// Begins to load what it takes to take the request at `slot`, which begins at an offset, out of a row.
     #[inline]
     pub fn touch(&mut self, row: &Row, slot: u32, at: u64) {
         if let Some(cabinet) = row.cabinet() {
-            let place = self.cabinets.find(cabinet, Place::default(), Spot::new(at, slot));
-            self.looked[slot as usize % LOOKED] = Looked { slot, place };
+            let place = self.look(cabinet, slot, at);
             self.cabinets.touch(cabinet, place);
         } else if row.others() > 0 {
             self.boxes.touch(row.rest, row.others());
         }
+    }
+
+    /// Looks for the place of a request in a cabinet, and remembers it.
+    #[inline]
+    fn look(&mut self, cabinet: u32, slot: u32, at: u64) -> Place {
+        let place = self.cabinets.find(cabinet, Place::default(), Spot::new(at, slot));
+        self.looked[slot as usize % LOOKED] = Looked { slot, place };
+        place
     }
 
     /// Where a request was looked for, if it was; the others are lowest, mostly.
@@ -167,31 +174,40 @@ impl Shelf {
             pool.touch_leaving(row.lowest.slot);
         }
         if row.cabinet().is_none() && row.others() > 0 {
-            self.boxes.touch_end(row.rest, row.others());
+            self.boxes.touch(row.rest, row.others());
         }
     }
 
-    /// Begins to load some requests of a row, the next to leave among them.
+    /// Begins to load some requests of a row: if there are few of them, those that leave next.
     pub fn touch_requests(&self, row: &Row, pool: &Pool) {
         if row.count > 0 {
             pool.touch_leaving(row.lowest.slot);
         }
         if row.cabinet().is_none() {
-            let others = self.others(row).iter().rev().take(AHEAD);
+            let others = self.others(row).iter().take(AHEAD);
             others.for_each(|spot| pool.touch_leaving(spot.slot));
         }
     }
 
     /// The request of a row that begins at an offset, not far behind that of `near`; of several the
     /// one with the lowest slot.
-    fn starting(&self, row: &Row, near: u32, at: u64) -> Option<u32> {
+    fn starting(&mut self, row: &Row, near: u32, at: u64) -> Option<u32> {
         if let Some(cabinet) = row.cabinet() {
             return self.cabinets.starting(cabinet, self.looked(near), at).map(|spot| spot.slot);
         }
-        let lowest = Some(&row.lowest).filter(|_| row.count > 0);
-        let mut ascending = lowest.into_iter().chain(self.others(row).iter().rev());
-        let spot = ascending.find(|spot| spot.at() >= at)?;
-        (spot.at() == at).then_some(spot.slot)
+        if row.others() == 0 {
+            return None;
+        }
+        if near == row.lowest.slot {
+            // That one leaves, most likely, and then the next has to be known.
+            let next = self.boxes.lowest(row.rest, row.others());
+            let next = self.others(row)[next];
+            if next.at() >= at {
+                return (next.at() == at).then_some(next.slot);
+            }
+        }
+        let all = [&row.lowest].into_iter().chain(self.others(row));
+        all.filter(|spot| spot.at() == at).map(|spot| spot.slot).min()
     }
 
     /// All but the lowest of a row that has no cabinet.
