@@ -21,7 +21,8 @@ pub(crate) fn make(site: &Site, root: &Path) -> Result<(), String> {
         .and_then(|()| socket(site, root));
     made.map_err(|e| format!("make a tree in {}: {e}", root.display()))?;
     Step::shell(SPECIAL).dir(root).run(site)?;
-    modes(root).map_err(|e| format!("modes in {}: {e}", root.display()))
+    modes(root).map_err(|e| format!("modes in {}: {e}", root.display()))?;
+    Step::shell(AGED).dir(root).run(site).map(drop)
 }
 
 /// Names of all bytes that a name may have, and the longest.
@@ -126,6 +127,12 @@ const SPECIAL: &str = "
     setfattr -n user.directory -v yes default
     setfacl -m u:12:rw,g:34:r,m::rw acl
     setfacl -m u:12:rwx,d:u:12:rx,d:g::rwx,d:o::- default
+";
+
+/// rsync leaves the time of a copy as it is if it is of the same second, and copies are made within one.
+const AGED: &str = "
+    find . -depth -newermt '1 hour ago' ! -newermt tomorrow -execdir \
+        touch -h -d '2021-03-04 05:06:07.089012345' {} +
 ";
 
 /// The longest path is 4096 bytes; the copies lie deeper than the original.
